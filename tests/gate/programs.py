@@ -316,6 +316,15 @@ def maps():
     assert 0 < needed['patched'] < 100 and needed['unneeded'] > 400, needed
 
 
+def sleeps(pid):
+    """In nanosleep or clock_nanosleep.  Where this may not be read, gdb may not attach either."""
+    try:
+        with open(f'/proc/{pid}/syscall', encoding='ascii') as f:
+            return f.read().split()[0] in ('35', '230')
+    except PermissionError:
+        sys.exit(77)
+
+
 def gdb():
     """A debugger walks through the gate, and its breakpoints and library list work."""
     if not shutil.which('gdb'):
@@ -324,7 +333,10 @@ def gdb():
         e = dict(os.environ, LD_PRELOAD=PRELOAD, GATE_TEST_HANDLERS=handlers)
         p = subprocess.Popen(['/bin/sleep', '30'], env=e)
         try:
-            subprocess.run(['sleep', '0.5'])
+            until = time.monotonic() + 60
+            while not sleeps(p.pid):
+                assert time.monotonic() < until and p.poll() is None, 'it does not sleep'
+                time.sleep(0.01)
             r = subprocess.run(['gdb', '--batch', '-nx', '-p', str(p.pid), '-ex', 'bt', '-ex', 'info sharedlibrary'],
                                capture_output=True, text=True, timeout=60)
         finally:

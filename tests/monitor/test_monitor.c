@@ -239,7 +239,7 @@ static int test_linger(void)
     pid_t monitor = test_monitor(false);
     sleep(1);
     pid_t a = member();                 /* in time */
-    os_sleep(SECOND / 10);              /* who comes and goes between two looks need not be seen */
+    let_it_look();                      /* who comes and goes between two looks need not be seen */
     kill(a, SIGKILL);
     waitpid(a, NULL, 0);
     EXPECT(SOON(records() == 0, 5));

@@ -8,6 +8,11 @@ one= two=
 : >"$dir/1.err"; : >"$dir/2.err"
 # Whatever happens, no monitor is to be left in a loop: its number as of the last look.
 watchmen() { "$usf" ps -i "$instance" --json 2>/dev/null | sed -n 's/.*"monitor_pid": *\([0-9][0-9]*\).*/\1/p' | head -1; }
+# Prints how often the monitor has looked, if it holds the scheduler lock.
+looks_with_lock() {
+    "$usf" dump -i "$instance" 2>/dev/null |
+        awk '/^word .*: held by the monitor/ { held = 1 } held && match($0, /, looks [0-9]+/) { print substr($0, RSTART + 8, RLENGTH - 8) }'
+}
 is_watchman() { [ -n "$1" ] && grep -q usf-monitor "/proc/$1/comm" 2>/dev/null; }
 monitor=
 cleanup() {
@@ -49,7 +54,12 @@ until monitor=$(watchmen); is_watchman "$monitor"; do
     [ $i -lt 100 ] || fail "no monitor"
     sleep 0.1
 done
-sleep 0.2
+i=0
+until looks=$(looks_with_lock); [ -n "$looks" ] && sleep 0.02 && [ "$(looks_with_lock)" = "$looks" ]; do     # twice in one look
+    i=$((i + 1))
+    [ $i -lt 400 ] || fail "the monitor is not lost in the policy"
+    sleep 0.02
+done
 kill -9 $one
 i=0
 while is_watchman "$monitor"; do

@@ -185,11 +185,18 @@ static void conditions()
     });
     // A stop request ends a wait.
     std::condition_variable_any never;
+    std::atomic<bool> asked{false};
     std::jthread stopped([&](std::stop_token token) {
         std::unique_lock hold(lock);
-        CHECK(!never.wait(hold, token, [] { return false; }));
+        CHECK(!never.wait(hold, token, [&] {
+            asked = true;
+            return false;
+        }));
     });
-    std::this_thread::sleep_for(2ms);
+    while (!asked)
+        std::this_thread::yield();
+    lock.lock();                                     // it has given it back: it waits
+    lock.unlock();
     stopped.request_stop();
 }
 

@@ -1,4 +1,5 @@
 /* tests/shm/test_namespaces.c - newcomers of other pid namespaces meet their liveness locks.  SPDX-License-Identifier: Apache-2.0 */
+#include "../asleep.h"
 #include "check.h"
 #include "shm/internal.h"
 #include <fcntl.h>
@@ -35,12 +36,12 @@ static int lock(short type, int64_t first, int64_t n)
     return fd;
 }
 
-/* Another process goes on while we look. */
+/* Another process goes on while we wait. */
 static pid_t soon(void (*what)(int fd), int fd)
 {
     pid_t child = fork();
     if (child) return child;
-    usleep(100000);
+    while (state_of(getppid()) != 'S') usleep(1000);        /* between two attempts */
     what(fd);
     _exit(0);
 }

@@ -5,7 +5,7 @@
 #include "tcm_test.h"
 
 /* A peer does what it is told, one word at a time, and answers. */
-enum { ASK, RIGID, AGAIN, SEE, CALLS, LOWER, IDLE, FORK, LEAVE, QUIT };
+enum { ASK, RIGID, AGAIN, SEE, CALLS, LOWER, IDLE, TOLD, FORK, LEAVE, QUIT };
 struct word { int what; int32_t min, max; };
 struct peer { pid_t pid; int to, from; };
 
@@ -38,6 +38,15 @@ static tcm_permit_request_t rigid_of(int32_t min, int32_t max)
     return r;
 }
 
+/* Has the table been told what this process asks for? */
+static bool is_told(void)
+{
+    pthread_mutex_lock(&tcm.lock);
+    bool told = !tcm.lower_at;
+    pthread_mutex_unlock(&tcm.lock);
+    return told;
+}
+
 static void serve(int in, int out)
 {
     tcm_client_id_t c = client(hear);
@@ -54,6 +63,7 @@ static void serve(int in, int out)
         case CALLS: answer = atomic_load(&calls); break;
         case LOWER: OK(tcmDeactivatePermit(p)); break;
         case IDLE: OK(tcmIdlePermit(p)); break;
+        case TOLD: answer = is_told(); break;
         case FORK: answer = forked(p); break;
         case LEAVE: OK(tcmDisconnect(c)); break;
         case QUIT: exit(0);
@@ -147,7 +157,7 @@ static void idle(void)
     struct peer a = start(0, 8), b = start(0, 8);
     CHECK_EQ(say(&a, ASK, 1, 6), 6);
     say(&a, IDLE, 0, 0);
-    usleep(20000);              /* the lower demand has been told by now */
+    UNTIL(say(&a, TOLD, 0, 0));         /* the lower demand is told a little later */
     CHECK_EQ(say(&b, ASK, 1, 2), 2);
     CHECK_EQ(threads(&a), 6);
     say(&b, ASK, 1, 8);

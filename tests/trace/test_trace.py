@@ -364,7 +364,7 @@ class Trace(Instance):
         self.addCleanup(t.wait)
         self.addCleanup(t.kill)
         self.wait_for(lambda: os.path.exists("/dev/shm/.usf-%d-%s.trace" % (os.geteuid(), instance)))
-        time.sleep(0.1)
+        self.wait_for(lambda: len(os.listdir("/proc/%d/task" % t.pid)) > 1)     # the thread that empties the rings comes last
         return t
 
     def files(self):
@@ -418,13 +418,22 @@ class Trace(Instance):
         self.assertTrue(os.path.exists("/dev/null"))
         self.usf("trace", "--duration", "0.1", "-o", self.dir, code=125)
 
+    def looks(self):
+        return int(re.search(r", looks (\d+)", self.usf("dump", "-i", self.instance).stdout)[1])
+
+    def monitor_looks_for_recorder(self):
+        """It does so in its next look when a second is over; one look may count several times."""
+        time.sleep(1)
+        before = self.looks()
+        self.wait_for(lambda: self.looks() >= before + 10)
+
     def test_unseen_rings(self):
         """Who does not see the rings (another container's monitor) leaves the recording alone; what is left of a number harms nobody."""
         p = self.start_long()
         t = self.recorder("-o", "r.usft")
         self.is_recorded(p)
         os.rename(self.rings, self.rings + ".away")
-        time.sleep(2.2)
+        self.monitor_looks_for_recorder()
         os.rename(self.rings + ".away", self.rings)
         self.usf("run", PROGRAM, "barrier", "3")
         t.send_signal(signal.SIGINT)
@@ -493,7 +502,7 @@ class Trace(Instance):
             self.attach(p, "r.usft")
             self.assertGreater(self.switches("r.usft"), 10)
             self.wait_for(lambda: not self.maps_rings(p))
-            time.sleep(0.6)
+            self.goes_on(p)         # the thread that has unmapped them does
             with open("/proc/%d/status" % p.pid) as f:
                 text = f.read()
             self.assertLess(int(re.search(r"VmRSS:\s+(\d+)", text)[1]), 200 << 10)

@@ -41,7 +41,7 @@ seq 100000 | head -1; echo "${PIPESTATUS[*]}"
 case('sh-process-substitution', r'''
 diff <(seq 1 500 | sort) <(seq 500 -1 1 | sort) && echo same
 paste <(seq 5) <(seq 6 10) <(seq 11 15)
-seq 10 | tee >(wc -l > lines) >(md5sum > sum) > /dev/null; sleep 0.3; cat lines sum
+seq 10 | tee >(wc -l > lines) >(md5sum > sum) > /dev/null; until [ -s lines ] && [ -s sum ]; do sleep 0.01; done; cat lines sum
 ''')
 
 case('sh-traps', r'''
@@ -83,7 +83,7 @@ case('sh-nohup-setsid', r'''
 nohup $UNDER sh -c 'echo output; kill -HUP $$; echo survived' 2>/dev/null; echo $?
 $UNDER setsid --wait sh -c 'ps -o sid= -p $$ | tr -d " " | grep -q "^$$\$" && echo leader; exit 6'; echo $?
 $UNDER nice -n 5 sh -c nice
-$UNDER setsid sh -c 'sleep 0.3; echo later > later'; sleep 0.8; cat later
+$UNDER setsid sh -c 'sleep 0.3; echo later > later'; until [ -s later ]; do sleep 0.01; done; cat later
 ''', whole=False)
 
 case('sh-xargs', r'''

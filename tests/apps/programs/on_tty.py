@@ -11,6 +11,18 @@ import time
 UNDER = os.environ['UNDER']
 
 
+def session(sid):
+    """Name and state of each process of the session."""
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/stat', encoding='utf-8') as f:
+                name, _, rest = f.read().partition('(')[2].rpartition(')')
+        except OSError:         # it has just ended
+            continue
+        if rest.split()[3] == str(sid):
+            yield name, rest.split()[0]
+
+
 class Terminal:
     def __init__(self, command):
         self.pid, self.fd = pty.fork()
@@ -42,6 +54,17 @@ class Terminal:
         self.text = self.text[re.search(pattern, self.text).end():]
         print('seen:', pattern)
 
+    def asleep(self, *names):
+        """Until such programs run on the terminal, and all sleep; a signal just before a wait would be lost by Python itself."""
+        end, looks = time.monotonic() + 20, 0
+        while looks < 2:
+            found = sorted(name for name, state in session(self.pid) if state == 'S' and name in names)
+            looks = looks + 1 if found == sorted(names) else 0
+            if time.monotonic() > end:
+                print('not asleep:', *names)
+                break
+            time.sleep(0.05)
+
     def type(self, text):
         os.write(self.fd, text.encode())
 
@@ -67,21 +90,21 @@ def tty():
 
 def interrupt():
     t = Terminal(['-c', f'exec {UNDER} sleep 100'])
-    time.sleep(1.0)
+    t.asleep('sleep')
     t.type('\x03')
     t.end()
     t = Terminal(['-c', f'exec {UNDER} /usr/bin/python3 -c "import threading; print(\'re\' + \'ady\'); threading.Event().wait()"'])
     t.expect('ready')
-    time.sleep(0.5)  # a signal just before the wait would be lost by Python itself
+    t.asleep('python3')
     t.type('\x03')
     t.expect('KeyboardInterrupt')
     t.end()
     t = Terminal(['-c', f'{UNDER} bash -c "sleep 100 | cat | cat; echo never"; echo after-$?'])
-    time.sleep(1.0)
+    t.asleep('sleep', 'cat', 'cat')
     t.type('\x03')
     t.end()
     t = Terminal(['-c', f'exec {UNDER} sleep 100'])
-    time.sleep(1.0)
+    t.asleep('sleep')
     t.type('\x1c')
     t.end()
     t = Terminal(['-c', f'exec {UNDER} cat'])
@@ -109,7 +132,7 @@ def jobs():
     t.expect('Done')
     t.type(f'{UNDER} sleep 100 &\n')
     t.expect(r'\[1\] \d+')
-    t.type('kill -STOP %1; sleep 0.3; jobs\n')
+    t.type('kill -STOP %1; until jobs | grep -q Stopp; do sleep 0.01; done; jobs\n')
     t.expect('Stopped')
     t.type('kill %1; kill -CONT %1; wait %1; echo "status-$?"\n')
     t.expect('status-143')

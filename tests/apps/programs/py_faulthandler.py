@@ -1,5 +1,6 @@
 # faulthandler: tracebacks of all threads, by time, by signal, at a crash.  SPDX-License-Identifier: Apache-2.0
 import faulthandler
+import os
 import re
 import subprocess
 import sys
@@ -14,9 +15,10 @@ for t in threads:
 with tempfile.TemporaryFile('w+') as f:
     faulthandler.dump_traceback(f)
     faulthandler.dump_traceback_later(0.05, file=f)
-    time.sleep(0.3)
-    f.seek(0)
-    text = f.read()
+    text, end = '', time.monotonic() + 20
+    while text.count('most recent call first') < 8 and time.monotonic() < end:
+        time.sleep(0.01)
+        text = os.pread(f.fileno(), 1 << 20, 0).decode()        # it writes where the descriptor is
 print('tracebacks', text.count('most recent call first'), text.count('Timeout'))
 stop.set()
 for t in threads:

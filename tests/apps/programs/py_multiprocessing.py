@@ -40,8 +40,8 @@ def fill(name):
 
 
 def waits(event, cond, ready):
-    ready.release()
     with cond:
+        ready.release()     # whoever gets the lock now does so when this one waits
         cond.wait(20)
     event.set()
 
@@ -101,7 +101,6 @@ def main(method):
     for p in ps:
         p.start()
         ready.acquire()
-    time.sleep(0.1)
     with cond:
         cond.notify_all()
     print('event', event.wait(20))

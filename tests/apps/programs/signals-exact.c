@@ -1,6 +1,10 @@
 /* What a program sees of signals: masks, pending sets, dispositions, siginfo, interrupted calls.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "../../asleep.h"
+
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -38,10 +42,20 @@ static void dispositions(const char *when)
     printf("\n");
 }
 
+/* Waiters are counted when they are queued anew where they are.  A semaphore's futex is its first word. */
+static bool waits_in(long call)
+{
+    if (call == SYS_futex) return syscall(SYS_futex, &sem, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, 0, INT_MAX, &sem, 0) == 1;
+    return any_sleeps_in(call, call == SYS_read ? pipes[0] : -1);
+}
+
+struct call { const char *name; int (*fn)(void); long nr, nr2; };
+static pthread_t first;
 static void *kick(void *arg)
 {
-    usleep(20000);
-    pthread_kill(*(pthread_t *)arg, SIGUSR1);
+    const struct call *c = arg;
+    while (!waits_in(c->nr) && !(c->nr2 && waits_in(c->nr2))) usleep(1000);
+    pthread_kill(first, SIGUSR1);
     return NULL;
 }
 
@@ -89,15 +103,17 @@ static int do_wait(void)
 /* A signal ends each of these with EINTR, with no SA_RESTART asked for. */
 static void interrupted(void)
 {
-    static const struct { const char *name; int (*fn)(void); } calls[] = {
-        { "sem_wait", do_sem }, { "sem_timedwait", do_sem_timed }, { "nanosleep", do_nanosleep },
-        { "clock_nanosleep", do_clock }, { "poll", do_poll }, { "select", do_select }, { "read", do_read },
-        { "pause", do_pause }, { "sigsuspend", do_sigsuspend }, { "waitpid", do_wait },
+    static struct call calls[] = {
+        { "sem_wait", do_sem, SYS_futex, 0 }, { "sem_timedwait", do_sem_timed, SYS_futex, 0 },
+        { "nanosleep", do_nanosleep, SYS_nanosleep, SYS_clock_nanosleep }, { "clock_nanosleep", do_clock, SYS_clock_nanosleep, 0 },
+        { "poll", do_poll, SYS_poll, 0 }, { "select", do_select, SYS_select, SYS_pselect6 }, { "read", do_read, SYS_read, 0 },
+        { "pause", do_pause, SYS_pause, 0 }, { "sigsuspend", do_sigsuspend, SYS_rt_sigsuspend, 0 }, { "waitpid", do_wait, SYS_wait4, 0 },
     };
-    pthread_t me = pthread_self(), t;
+    pthread_t t;
+    first = pthread_self();
     for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
         handled = 0;
-        pthread_create(&t, NULL, kick, &me);
+        pthread_create(&t, NULL, kick, &calls[i]);
         errno = 0;
         int r = calls[i].fn();
         int e = errno;

@@ -3,24 +3,26 @@
 #include "sched/thread.h"
 #include "sched/times.h"
 
-/* A burst has taken long.  Has the thread computed, or waited for a CPU?  Only its CPU time tells, which takes a system call to read, so it is
- * read after long bursts only: the average of all bursts since the last time counts. */
-static bool has_computed(struct sched_self *me, uint32_t bursts)
+/* A burst has taken long.  Has the thread computed, or waited for a CPU?  Only its CPU time tells, which takes a system call to read.  So it is
+ * read after such bursts alone, and counts for all since the last reading. */
+static bool has_computed(struct sched_self *me)
 {
-    uint64_t was = me->burst_cpu_ns, now = os_clock_ns(OS_CLOCK_OWN_CPU);
+    uint64_t now = os_clock_ns(OS_CLOCK_OWN_CPU), was = me->burst_cpu_ns;
+    bool known = was && now >= was;             /* else another kernel thread executes it since */
+    uint32_t least = me->bursts > KERNEL_RUN_SAMPLE ? me->bursts : KERNEL_RUN_SAMPLE;
+    bool computed = known && now - was >= least * (uint64_t)KERNEL_RUN_NS;
+    if (known && !computed && me->bursts < KERNEL_RUN_SAMPLE) return false;     /* too few to tell */
     me->burst_cpu_ns = now;
-    return !was || now < was || now - was >= bursts * (uint64_t)KERNEL_RUN_NS;       /* less: another kernel thread executes it */
+    me->bursts = 0;
+    return computed;
 }
 
 static void count_burst(struct sched_self *me)
 {
-    bool computed = os_cycles() - me->returned >= KERNEL_RUN_CYCLES;
+    bool took_long = os_cycles() - me->returned >= KERNEL_RUN_CYCLES;
     me->bursts++;
-    if (computed) {
-        computed = has_computed(me, me->bursts);
-        me->bursts = 0;
-    }
-    me->short_bursts = computed ? me->short_bursts / 2 : me->short_bursts < 2 * KERNEL_RUN_CALLS ? me->short_bursts + 1 : me->short_bursts;
+    if (!took_long && me->short_bursts < KERNEL_RUN_CALLS) me->short_bursts++;
+    if (took_long && has_computed(me)) me->short_bursts = 0;
 }
 
 void sched_expect_kernel_run(struct sched_self *me)
@@ -49,7 +51,6 @@ static void begin_kernel_run(struct sched *s, struct sched_self *me, uint32_t co
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
 {
     struct usf_task *t = own(s, me);
-    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (!certain) {
         sched_begin_release(s, me, atomic_load_explicit(&t->wait_addr, memory_order_relaxed));
         return;
@@ -57,6 +58,7 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     me->where = SCHED_IN_CALL;
     if (trace_is_on(s)) me->called = os_cycles();
     count_burst(me);
+    uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);      /* not before: a handler may have got another */
     if (USF_UNLIKELY(core >= s->h->nr_cores)) return;
     struct usf_core *c = &s->cores[core];
     uint64_t w = atomic_load_explicit(&c->word, memory_order_relaxed);

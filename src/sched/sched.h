@@ -45,7 +45,7 @@ struct sched_self {
     uint32_t look;              /* its turn to call sched.look */
     uint32_t joining;           /* it joins the instance again for its process, while the others wait */
     uint32_t lock_name;         /* the name under which it owns the scheduler lock */
-    uint64_t burst_cpu_ns;      /* the thread's CPU time after the latest burst that took long; 0: there was none */
+    uint64_t burst_cpu_ns;      /* the thread's CPU time, when it was last read after a burst that took long; 0: it was not */
     uint32_t bursts;            /* calls that gave the core up since then */
     uint64_t looked;            /* cycles: when it last entered the scheduler while it was BY_KERNEL */
     uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between; 0 and BY_KERNEL: it queues at its return */

@@ -348,6 +348,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     atomic_store(&t->pending_wake, 0);
     atomic_store(&thread->parked, 0);
     atomic_store(&t->wait_kind, USF_WAIT_NONE);
+    atomic_store(&thread->burst_cpu_ns, 0);
     thread->tid = tid;
     t->proc = s->proc;
     clear_counters(&t->n);

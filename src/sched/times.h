@@ -139,16 +139,20 @@
 
 /* ---- call: system calls that block (call.c, src/runtime/calls.c) ---------------------------- */
 
-/* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  A few
- * bursts of KERNEL_RUN_NS of CPU time end that.  Bursts that are over within KERNEL_RUN_CYCLES, about
- * as long, are short: their CPU time is not read. */
+/* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  That ends
+ * when its bursts take KERNEL_RUN_NS of CPU time in the mean of KERNEL_RUN_SAMPLE at least.  Bursts
+ * that are over within KERNEL_RUN_CYCLES, some 300 us, are short: the CPU time is read after a longer
+ * one. */
 #define KERNEL_RUN_CALLS  64u
-#define KERNEL_RUN_NS     300000u
 #define KERNEL_RUN_CYCLES 900000u
+#define KERNEL_RUN_NS     100000u
+#define KERNEL_RUN_SAMPLE 16u
+/* A burst of so much CPU time, as far as the kernel has counted it (at its ticks), ends it as well. */
+#define KERNEL_RUN_LONG_NS 300000u
 /* Such a thread enters the scheduler once in so long, about a second: it looks for the monitor there. */
 #define KERNEL_RUN_LOOK_CYCLES 3000000000ull
-/* The monitor asks so many kernel-scheduled threads for their CPU time in one look: 10 us each. */
-#define KERNEL_RUN_LOOKS  4u
+/* The monitor asks for so many kernel-scheduled threads in one look: up to 10 us each. */
+#define KERNEL_RUN_LOOKS  8u
 /* After a call that blocked so many of its kind are taken to block as well; one in CALL_LOOK_EVERY
  * of these looks nevertheless: a thread that reads what is there already pays for the guess. */
 #define CALL_SURE       8u

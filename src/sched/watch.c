@@ -154,9 +154,10 @@ static bool computes(struct sched *s, uint32_t task, struct usf_thread *k)
 {
     uint32_t proc = s->tasks[task].proc;        /* gone, if the thread has ended meanwhile */
     if (proc >= s->h->max_procs) return false;
-    uint64_t now = os_thread_cpu_ns(s->procs[proc].pid, k->tid), was = k->burst_cpu_ns;
-    if (!was) k->burst_cpu_ns = now;
-    return was && now > was && now - was >= KERNEL_RUN_NS;
+    uint64_t now = os_thread_cpu_ns(s->procs[proc].pid, k->tid), was = atomic_load_explicit(&k->burst_cpu_ns, memory_order_relaxed);
+    if (!now) return true;                      /* this kernel does not tell */
+    if (!was) atomic_store_explicit(&k->burst_cpu_ns, now, memory_order_relaxed);
+    return was && now > was && now - was >= KERNEL_RUN_LONG_NS;
 }
 
 /* The signal makes a kernel-scheduled thread that computes queue for a core. */
@@ -169,13 +170,13 @@ static void look_at_kernel_run(struct sched *s, void (*preempt)(void *, uint32_t
         if (atomic_load_explicit(&t->state, memory_order_relaxed) != USF_TASK_BY_KERNEL || !sched_is_ours(s, i)) continue;
         uint32_t burst = atomic_load_explicit(&t->bursts, memory_order_relaxed);
         struct usf_thread *k = &s->threads[atomic_load_explicit(&t->thread, memory_order_relaxed)];
-        if (burst != k->bursts_seen) {
-            k->bursts_seen = burst;
-            k->burst_cpu_ns = 0;
-        } else if (asked < KERNEL_RUN_LOOKS && state(arg, i) == 'R') {
+        if (burst != atomic_load_explicit(&k->bursts_seen, memory_order_relaxed)) {
+            atomic_store_explicit(&k->bursts_seen, burst, memory_order_relaxed);
+            atomic_store_explicit(&k->burst_cpu_ns, 0, memory_order_relaxed);
+        } else if (asked < KERNEL_RUN_LOOKS) {
             asked++;
             last = i;
-            if (computes(s, i, k)) preempt(arg, i);
+            if (state(arg, i) == 'R' && computes(s, i, k)) preempt(arg, i);
         }
     }
     if (last != USF_NONE) s->watch->next_by_kernel = last + 1;

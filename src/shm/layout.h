@@ -123,13 +123,13 @@ struct usf_thread {
     _Atomic uint32_t parked;    /* it sleeps on `park`; hint for the monitor */
     _Atomic uint32_t pinned;    /* core that it may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
-    uint32_t bursts_seen;       /* `bursts` of its task when the monitor last looked */
+    _Atomic uint32_t bursts_seen;   /* `bursts` of its task when the monitor last looked */
     _Atomic uint32_t owner;     /* while IDLE: task + 1 that goes on here */
     _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
     _Atomic uint32_t stays;     /* enum usf_stays: why the thread that began here does not leave it */
     _Atomic uint32_t born;      /* task + 1 of the thread that began here; 0: none, or it has ended */
     uint32_t reserved;
-    uint64_t burst_cpu_ns;      /* its CPU time when the monitor asked for that in burst `bursts_seen`; 0: it has not */
+    _Atomic uint64_t burst_cpu_ns;  /* its CPU time when the monitor asked for that in burst `bursts_seen`; 0: it has not */
     uint32_t reserved_2[4];
 };
 

@@ -318,7 +318,7 @@ class Soak:
             self.trouble(f"the instance is still there after {EMPTY_S} s\n" + self.tool("ps", "--why", "-i", self.instance))
 
     def report(self):
-        print(f"{sum(self.ended.values())} jobs (median and longest time, s): " + ", ".join(
+        print(f"{sum(map(len, self.took.values()))} jobs (median and longest time, s): " + ", ".join(
             f"{len(t)} {name} ({statistics.median(t):.0f} {max(t):.0f})" for name, t in sorted(self.took.items())))
         print("longest standstill of a thread, s: " + ", ".join(f"{kind} {s:.2f}" for kind, s in sorted(self.longest.items())))
         if self.samples:

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -95,6 +97,41 @@ static void uppers(void)
 {
     uint32_t a, b, c, d;
     if (__get_cpuid_count(13, 1, &a, &b, &c, &d) && a & 4 && __builtin_cpu_supports("avx")) with_subjects(uppers_subject);
+}
+
+/* The base of GS, and the rights to memory with a protection key. */
+__attribute__((target("fsgsbase"))) static void *gs_subject(void *arg)
+{
+    uint64_t base = 0x100000 + 0x1000 * (uint64_t)arg, is;
+    __asm__ volatile("wrgsbase %0" : : "r"(base));
+    for (int i = 0; i < ROUNDS; i++) {
+        mix();
+        __asm__ volatile("rdgsbase %0" : "=r"(is));
+        CHECK(is == base);
+    }
+    return arg;
+}
+static void gs(void) { if (getauxval(AT_HWCAP2) & 2 /* FSGSBASE */) with_subjects(gs_subject); }
+
+static int protection_key;
+static void *keys_subject(void *arg)
+{
+    static const unsigned rights[SUBJECTS] = {0, PKEY_DISABLE_WRITE, PKEY_DISABLE_ACCESS};
+    CHECK(!pkey_set(protection_key, rights[(long)arg]));
+    for (int i = 0; i < ROUNDS; i++) {
+        mix();
+        CHECK_EQ(pkey_get(protection_key), rights[(long)arg]);
+    }
+    return arg;
+}
+static void keys(void)
+{
+    protection_key = pkey_alloc(0, 0);
+    if (protection_key < 0) {
+        printf("skipped: no protection keys here\n");
+        exit(77);
+    }
+    with_subjects(keys_subject);
 }
 
 /* ---- kernel-scheduled threads --------------------------------------------------------------------- */
@@ -370,7 +407,7 @@ static void cancels(void)
 int main(int argc, char **argv)
 {
     static const struct subject_case cases[] = {
-        {"ids", ids, false}, {"rounding", rounding, false}, {"uppers", uppers, false}, {"passing", passing, false}, {"robust", robust, false}, {"inherit", inherit, false}, {"ends", ends, false},
+        {"ids", ids, false}, {"rounding", rounding, false}, {"uppers", uppers, false}, {"gs", gs, false}, {"keys", keys, false}, {"passing", passing, false}, {"robust", robust, false}, {"inherit", inherit, false}, {"ends", ends, false},
         {"forks", forks, false}, {"users", users, false}, {"cancel", cancels, false}, {"clocks", clocks, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);

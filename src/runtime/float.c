@@ -5,7 +5,8 @@
  *   F1  A thread keeps the id that it was born with, and others reach it by that: a signal that the program sends to it is kept in its
  *       record, and the thread raises it to itself where it is executed (`sent`).
  *   F2  A thread leaves its carrier only for one with the same signal mask; a carrier that gets another thread takes that one's mask.
- *   F3  Calls that depend on other state of the kernel thread are made at home: after some of them the thread stays there (`stays`).
+ *   F3  Calls that depend on other state of the kernel thread are made at home: after some of them the thread stays there (`stays`), and so
+ *       do the threads that it creates afterwards, if others do not have what they inherit (`hands_on`).
  *   F4  While a handler of the program runs, or the runtime's own signal, the thread stays: the frame returns to the kernel thread's stack
  *       and mask.
  *   F5  A thread that ends goes home for it, or its end is told as the kernel would tell it (carrier_end).
@@ -22,6 +23,7 @@
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 #include "spin/spin.h"
+#include "threads/threads.h"
 
 #define IDLE_STACK  65536u      /* with the guard; signals that come one upon another take 3.3 KiB each, with AVX-512 */
 #define IDLE_GUARD  4096u       /* an overflow ends the program, and writes into nothing else */
@@ -175,6 +177,37 @@ void rt_float_stay(struct rt_thread *t, enum usf_stays why)
     rt_float_attend(t, ~0ull);                  /* the kernel thread is its own: what it blocks is pending there from now on */
 }
 
+/* The calling thread makes a call whose effect the threads that it creates inherit.  If it is alone, all threads will have the same.  Its
+ * kernel thread serves no later thread of the program: the thread cache knows of memory policies by itself, and is told of the rest. */
+void rt_float_hand_on(struct rt_thread *t, uint32_t what)
+{
+    if (!what || usf_gate_vforked || !rt_has_own_self()) return;
+    if (what & RT_HANDS_ON_STATE) threads_note_call(__NR_unshare, 0, 0);
+    if (rt.settings.floats && !rt_is_alone()) atomic_fetch_or(&t->hands_on, what);
+}
+
+/* Storage that libc has made: its record of a thread begins with its own address, and has it again. */
+static bool is_of_libc(uintptr_t tls)
+{
+    uint32_t low, high;
+    for (unsigned i = 0; i < 4; i += 2) {
+        const uint32_t *at = (const uint32_t *)tls + 2 * i;
+        if (!sync_read(at, &low) || !sync_read(at + 1, &high) || (low | (uint64_t)high << 32) != tls) return false;
+    }
+    return true;
+}
+
+/* Where another thread has set the creator's state (have_stay), the creator has no reason of its own. */
+void rt_float_bequeath(const struct rt_thread *creator, uintptr_t tls)
+{
+    uint32_t hands_on = atomic_load_explicit(&creator->hands_on, memory_order_relaxed);
+    if (USF_LIKELY(!hands_on) || !rt_tls_self || !is_of_libc(tls)) return;
+    struct rt_thread *t = (struct rt_thread *)(tls - rt_tls_self);
+    t->stays_for_good = true;
+    t->stays_why = creator->stays_for_good ? creator->stays_why : USF_STAYS_SCHEDULING;
+    atomic_store(&t->hands_on, hands_on);
+}
+
 static gate_handler next_handler[USF_NR_SYSCALLS];
 long rt_float_go_on(struct gate_frame *f)
 {
@@ -189,16 +222,24 @@ static long call_at_home(struct gate_frame *f)
     return rt_float_go_on(f);
 }
 
-static const struct { uint16_t nr; uint16_t why; } stay[] = {
-    {__NR_setns, USF_STAYS_NAMESPACE}, {__NR_setfsuid, USF_STAYS_USER}, {__NR_setfsgid, USF_STAYS_USER}, {__NR_capset, USF_STAYS_USER},
-    {__NR_keyctl, USF_STAYS_USER}, {NR_LANDLOCK_RESTRICT_SELF, USF_STAYS_USER}, {NR_LSM_SET_SELF_ATTR, USF_STAYS_USER},
-    {__NR_personality, USF_STAYS_PRCTL}, {__NR_set_mempolicy, USF_STAYS_PRCTL},
-    {__NR_set_tid_address, USF_STAYS_PRCTL}, {__NR_arch_prctl, USF_STAYS_REGISTERS}, {__NR_iopl, USF_STAYS_REGISTERS},
-    {__NR_ioperm, USF_STAYS_REGISTERS}, {__NR_modify_ldt, USF_STAYS_REGISTERS}, {__NR_seccomp, USF_STAYS_PERF},
-    {__NR_ptrace, USF_STAYS_PERF}, {__NR_perf_event_open, USF_STAYS_PERF}, {__NR_io_uring_setup, USF_STAYS_IO_URING},
-    {__NR_signalfd, USF_STAYS_SIGNALFD}, {__NR_signalfd4, USF_STAYS_SIGNALFD},
+static const struct { uint16_t nr, why, hands_on; } stay[] = {
+    {__NR_setns, USF_STAYS_NAMESPACE, RT_HANDS_ON_STATE}, {__NR_setfsuid, USF_STAYS_USER, RT_HANDS_ON_STATE},
+    {__NR_setfsgid, USF_STAYS_USER, RT_HANDS_ON_STATE}, {__NR_capset, USF_STAYS_USER, RT_HANDS_ON_STATE},
+    {__NR_keyctl, USF_STAYS_USER, RT_HANDS_ON_STATE}, {NR_LANDLOCK_RESTRICT_SELF, USF_STAYS_USER, RT_HANDS_ON_STATE},
+    {NR_LSM_SET_SELF_ATTR, USF_STAYS_USER, RT_HANDS_ON_STATE}, {__NR_personality, USF_STAYS_PRCTL, RT_HANDS_ON_STATE},
+    {__NR_set_mempolicy, USF_STAYS_PRCTL, RT_HANDS_ON_MEMORY_POLICY}, {__NR_arch_prctl, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE},
+    {__NR_iopl, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE}, {__NR_ioperm, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE},
+    {__NR_seccomp, USF_STAYS_PERF, RT_HANDS_ON_STATE}, {__NR_perf_event_open, USF_STAYS_PERF, RT_HANDS_ON_STATE},
+    {__NR_ptrace, USF_STAYS_PERF, 0}, {__NR_modify_ldt, USF_STAYS_REGISTERS, 0}, {__NR_set_tid_address, USF_STAYS_PRCTL, 0},
+    {__NR_io_uring_setup, USF_STAYS_IO_URING, 0}, {__NR_signalfd, USF_STAYS_SIGNALFD, 0}, {__NR_signalfd4, USF_STAYS_SIGNALFD, 0},
 };
 #define NR_STAY (sizeof stay / sizeof *stay)
+
+static bool asks(const struct gate_frame *f)
+{
+    if (f->nr == __NR_personality) return (uint32_t)f->arg[0] == 0xffffffff;
+    return f->nr == __NR_arch_prctl && (f->arg[0] == 0x1003 /* ARCH_GET_FS */ || f->arg[0] == 0x1004 /* ARCH_GET_GS */ || f->arg[0] == 0x1011 /* ARCH_GET_CPUID */);
+}
 
 static long call_stays(struct gate_frame *f)
 {
@@ -206,6 +247,11 @@ static long call_stays(struct gate_frame *f)
     if (arch_context_notes(f->nr, f->arg[0])) return rt_float_go_on(f);
     while (i < NR_STAY - 1 && stay[i].nr != f->nr) i++;
     rt_float_stay(&rt_self, stay[i].why);
+    if (f->nr == __NR_set_mempolicy && f->arg[0] == 0 /* MPOL_DEFAULT: libnuma probes, and goes back to that */) {
+        if (!usf_gate_vforked && rt_has_own_self()) atomic_fetch_and(&rt_self.hands_on, ~(uint32_t)RT_HANDS_ON_MEMORY_POLICY);
+    } else if (!asks(f)) {
+        rt_float_hand_on(&rt_self, stay[i].hands_on);
+    }
     return rt_float_go_on(f);
 }
 
@@ -213,7 +259,7 @@ static long call_stays(struct gate_frame *f)
 #define STAY_NS     1000000u
 
 /* Another thread of the process is to stay on its own kernel thread.  Returns after 0.1 s also if it is not there yet. */
-static void have_stay(int32_t tid)
+static void have_stay(int32_t tid, bool hands_on)
 {
     struct rt_thread *me = &rt_self;
     for (unsigned i = 0; i < STAY_LOOKS; i++) {
@@ -223,6 +269,7 @@ static void have_stay(int32_t tid)
         struct rt_thread *t = rt_thread_of(tid);
         if (t && t != me && t->self.home && t->self.task != USF_NONE && !t->stays_for_good) {
             atomic_store(&t->self.keeps_home, 1);
+            if (hands_on) atomic_fetch_or(&t->hands_on, RT_HANDS_ON_STATE);
             there = i && carrier_is_home(&t->self);     /* at the second look: it may have been about to leave */
             int32_t at = there ? 0 : carrier_alert(&rt.sched, t->self.task);
             if (at) poke(at);
@@ -237,8 +284,13 @@ static void have_stay(int32_t tid)
 /* A call concerns that thread's kernel thread from now on. */
 static void stays_for(int32_t tid, enum usf_stays why)
 {
-    if (tid == rt_self.tid) rt_float_stay(&rt_self, why);
-    else if (rt_floats(&rt_self)) have_stay(tid);
+    bool hands_on = why == USF_STAYS_SCHEDULING;
+    if (tid != rt_self.tid) {
+        if (rt_floats(&rt_self)) have_stay(tid, hands_on);
+        return;
+    }
+    rt_float_stay(&rt_self, why);
+    if (hands_on) rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
 }
 
 /* Calls that name a thread; 0 is the calling one. */
@@ -267,7 +319,13 @@ static long call_prctl(struct gate_frame *f)
     case PR_SET_VMA: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_SET_CHILD_SUBREAPER: case PR_GET_CHILD_SUBREAPER:
     case PR_SET_MM: case PR_SET_PTRACER: case PR_SET_THP_DISABLE: case PR_GET_THP_DISABLE: case PR_CAPBSET_READ: return rt_float_go_on(f);
     }
-    if (f->arg[0] >> 16 == 0) rt_float_stay(&rt_self, USF_STAYS_PRCTL);       /* usf's own are of the process or the task */
+    if (f->arg[0] >> 16) return rt_float_go_on(f);      /* usf's own are of the process or the task */
+    rt_float_stay(&rt_self, USF_STAYS_PRCTL);
+    switch ((int)f->arg[0]) {
+    case PR_SET_PDEATHSIG: case PR_GET_PDEATHSIG: case PR_GET_TIMERSLACK: case PR_GET_NO_NEW_PRIVS: case PR_GET_KEEPCAPS: case PR_GET_SECCOMP:
+    case PR_GET_SECUREBITS: case PR_GET_TIMING: case PR_GET_TSC: case PR_GET_SPECULATION_CTRL: case PR_MCE_KILL_GET: break;
+    default: rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
+    }
     return rt_float_go_on(f);
 }
 
@@ -301,14 +359,20 @@ static long call_timer_create(struct gate_frame *f)
 
 static long call_unshare(struct gate_frame *f)
 {
-    if (f->arg[0]) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    if (f->arg[0]) {
+        rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+        rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
+    }
     return rt_float_go_on(f);
 }
 
 /* With a table of descriptors of its own. */
 static long call_close_range(struct gate_frame *f)
 {
-    if (f->arg[2] & 2 /* CLOSE_RANGE_UNSHARE */) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    if (f->arg[2] & 2 /* CLOSE_RANGE_UNSHARE */) {
+        rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+        rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
+    }
     return rt_float_go_on(f);
 }
 
@@ -382,7 +446,6 @@ static void install(void)
     wrap(__NR_timer_create, call_timer_create);
     wrap(__NR_unshare, call_unshare);
     wrap(__NR_fcntl, call_fcntl);
-    wrap(NR_CLOSE_RANGE, call_close_range);
     wrap(__NR_clock_gettime, rt_call_clock_gettime);
     wrap(__NR_getrusage, rt_call_getrusage);
 }
@@ -502,6 +565,7 @@ void rt_float_after_fork(struct rt_thread *t)
     if (rt.sched.carriers) carrier_after_fork(&rt.sched);
     for (uint32_t i = 0, n = atomic_load(&nr_born); i < n; i++) atomic_store(&born[i], 0);
     t->nr_sent = 0;
+    atomic_store(&t->hands_on, 0);      /* it is alone, and all its threads will have what it has */
     t->attend_later = false;
     if (atomic_load(&clocks) == BEING_PATCHED) atomic_store(&clocks, UNSEEN);       /* the thread that was at it is not here */
     atomic_store(&stale_homes, false);
@@ -557,6 +621,7 @@ static size_t below(const void *variable, uint64_t tls) { return (size_t)(tls - 
 /* Before the code is patched: the calls are seen from the start. */
 void rt_float_init(void)
 {
+    wrap(NR_CLOSE_RANGE, call_close_range);     /* the thread cache does not see it */
     if (rt.settings.floats) install();
 }
 

@@ -149,11 +149,13 @@ static uint64_t tls_of(const struct gate_frame *f)
     return ok ? tls : 0;
 }
 
-/* Leave the creator's hint for CPUs under the new thread's storage. */
+/* Leave the creator's hint for CPUs under the new thread's storage, and whether that thread is to stay at home. */
 static void bequeath(const struct gate_frame *f)
 {
     uint64_t tls = tls_of(f);
-    if (tls) rt_bequeath_hint(&rt_self, tls);
+    if (!tls) return;
+    rt_bequeath_hint(&rt_self, tls);
+    rt_float_bequeath(&rt_self, tls);
 }
 
 /* Before a clone that has its own stack, or a vfork.  In the parent the springboard takes back what

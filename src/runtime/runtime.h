@@ -97,6 +97,7 @@ struct rt_thread {
     uintptr_t handler_frame;        /* ... and where the first of them began */
     bool stays_for_good;            /* it has made a call after which it stays at home; so does its child of a fork, */
     uint32_t stays_why;             /* ... for this reason: enum usf_stays */
+    _Atomic uint32_t hands_on;      /* RT_HANDS_ON_*: threads that it creates stay, too, since the kernel gives them what others do not have */
     uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them; */
     bool waits_for_one;             /* ... one of them */
     const void *robust;             /* its list of robust locks, as it has told the kernel */
@@ -135,6 +136,8 @@ struct rt {
 };
 extern struct rt rt;
 extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
+
+enum { RT_HANDS_ON_STATE = 1, RT_HANDS_ON_MEMORY_POLICY = 2 };     /* hands_on: some state, but that one */
 
 /* usf_gate_vforked of a process that has a copy of its parent's memory and has not noticed yet
  * (rt_begin_copy). */
@@ -370,6 +373,8 @@ struct rt_thread *rt_float_born(int32_t tid);       /* the thread that began as 
 int32_t rt_float_executed_by(int32_t tid);  /* the kernel thread that executes a thread for good, since it is not scheduled any more; else tid */
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
+void rt_float_hand_on(struct rt_thread *t, uint32_t what);                  /* RT_HANDS_ON_* */
+void rt_float_bequeath(const struct rt_thread *creator, uintptr_t tls);     /* to the thread that is about to begin with this storage */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
 
 /* before.c: calls that were made before the gate saw them.  USF_STAYS_NOT: none after which the

@@ -2,6 +2,7 @@
 # tests/docs/test_pages.py - what the pages for users tell to type is typed.  SPDX-License-Identifier: Apache-2.0
 """The blocks of a page run in order, in one folder, with the built usf in PATH and stand-ins for srun and docker:
 sh and sbatch by bash, ini as a unit of systemd, crontab as cron would, dockerfile by its ENTRYPOINT, json as a Jupyter kernel."""
+import fnmatch
 import glob
 import importlib.util
 import json
@@ -17,6 +18,8 @@ import instance
 
 USF = os.environ["USF"]
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+# Tests that a build has only where this command was found.
+OPTIONAL = {"pthread-rust-": "rustc", "rust-": "cargo", "pthread-cxx-": "g++", "signals-points-": "g++", "float-unwind-": "g++"}
 PAGES = ("safe.md", "cost.md", "not-faster.md", "running.md", "tune.md", "contexts-tune.md")
 STANDINS = {
     # options, each with its value behind '=', then the command: two tasks, each bound to its own CPU unless --cpu-bind=none
@@ -175,6 +178,24 @@ class Texts(unittest.TestCase):
         for path in glob.glob(os.path.join(ROOT, "docs/*.md")):
             if os.path.basename(path) != "README.md":
                 self.assertIn("](%s)" % os.path.basename(path), index)
+
+    def test_tests_that_tables_name_exist(self):
+        """Those in columns `test` are Meson's or, behind the word `program`, cases of tests/apps.  Every row has one, or says why not."""
+        with open(os.path.join(os.environ["BUILD"], "meson-info/intro-tests.json"), encoding="utf-8") as f:
+            tests = {t["name"] for t in json.load(f)}
+        cases = subprocess.run([os.path.join(ROOT, "tests/apps/run.py"), "--list"], capture_output=True, text=True, check=True, timeout=60).stdout
+        programs = {line.split()[0] for line in cases.splitlines()}
+        for path in glob.glob(os.path.join(ROOT, "docs/*.md")):
+            with open(path, encoding="utf-8") as f:
+                tables = re.findall(r"^\|.* test \|\n\|[-|]+\n((?:\|.*\n)+)", f.read(), re.M)
+            for row in "".join(tables).splitlines():
+                cell = row.rsplit("|", 2)[1].strip()
+                self.assertTrue(cell.startswith("none: ") or "`" in cell, "%s: %s" % (path, row))
+                own, _, of_apps = cell.partition("program")
+                for names, pattern in [(tests, n) for n in re.findall("`([^`]+)`", own)] + [(programs, n) for n in re.findall("`([^`]+)`", of_apps)]:
+                    tool = next((t for prefix, t in OPTIONAL.items() if names is tests and pattern.startswith(prefix)), None)
+                    if not tool or shutil.which(tool):
+                        self.assertTrue(fnmatch.filter(names, pattern), "%s: no test %s" % (path, pattern))
 
     def test_links_lead_somewhere(self):
         for path in glob.glob(os.path.join(ROOT, "docs/*.md")) + glob.glob(os.path.join(ROOT, "*.md")):

@@ -97,6 +97,13 @@ static uint64_t ran(struct sim *s, const struct sim_thread *t)
 uint64_t os_clock_ns(int clock) { return sim_the->self && clock == OS_CLOCK_OWN_CPU ? ran(sim_the, sim_the->self) : 0; }
 uint64_t os_thread_cpu_ns(int32_t pid, int32_t tid) { return tid > 0 ? ran(sim_the, sim_thread(sim_the, (uint32_t)tid - 1)) : 0; }
 
+/* A kernel-scheduled thread sleeps in each call: it has done so since it last asked. */
+void os_own_waits(uint64_t *waits, uint64_t *cpu_ns)
+{
+    *waits = sim_the->now;
+    *cpu_ns = os_clock_ns(OS_CLOCK_OWN_CPU);
+}
+
 void os_sleep(uint64_t ns) { if (sim_the->self) sim_kernel_sleep(sim_the->self, ns); }
 
 /* ---- CPUs -------------------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ static void begin_kernel_run(struct sched *s, struct sched_self *me, uint32_t co
     if (core_state(w) == USF_CORE_RELEASED && core_task(w) == me->task) core_take(s, core, w, &k);
     bool begins = state_of(own(s, me)) == USF_TASK_IN_KERNEL;
     if (begins) {
+        me->slept = UINT64_MAX;         /* not known yet */
         atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
         core_set_state(s, me->task, ST(USF_TASK_IN_KERNEL), USF_TASK_BY_KERNEL);
     }
@@ -117,6 +118,21 @@ static bool take_back(struct sched *s, struct sched_self *me)
     }
 }
 
+/* A kernel-scheduled thread is back from a call.  Has it used so much CPU time since it last slept that it computes, however many calls it makes? */
+static bool runs_through(struct sched_self *me)
+{
+    uint64_t sleeps, cpu_ns, now = os_cycles();
+    if (now - me->checked < KERNEL_RUN_CHECK_CYCLES) return false;
+    me->checked = now;
+    os_own_waits(&sleeps, &cpu_ns);
+    if (sleeps != me->slept || cpu_ns < me->slept_cpu_ns) {
+        me->slept = sleeps;
+        me->slept_cpu_ns = cpu_ns;
+        return false;
+    }
+    return cpu_ns - me->slept_cpu_ns >= KERNEL_RUN_THROUGH_NS;
+}
+
 /* Such threads do not enter the scheduler otherwise.  If a process has no others, the death of the monitor, a damaged instance and a new cpuset
  * are found here (core_enter). */
 static bool look_in_kernel_run(struct sched *s, struct sched_self *me)
@@ -149,8 +165,10 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     /* No kernel-scheduled threads while the scheduler lock does not move: its owner may need the
      * CPU. Linux (6.18, sessions as groups by `autogroup`) was seen to run no other thread for ten
      * seconds beside threads that sleep and wake all the time, as these do. */
-    if (USF_UNLIKELY(sched_is_by_kernel(s, me)) && me->short_bursts && !atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed))
-        return return_kernel_run(s, me);
+    if (USF_UNLIKELY(sched_is_by_kernel(s, me)) && me->short_bursts && !atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed)) {
+        if (!runs_through(me)) return return_kernel_run(s, me);
+        me->short_bursts = 0;
+    }
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_LIKELY(not_taken && take_back(s, me))) {
         me->where = SCHED_USER;         /* before the look: a patcher stops this thread, or is seen here */

@@ -143,12 +143,16 @@
  * when its bursts take KERNEL_RUN_NS of CPU time in the mean of KERNEL_RUN_SAMPLE at least.  Bursts
  * that are over within KERNEL_RUN_CYCLES, some 300 us, are short: the CPU time is read after a longer
  * one. */
-#define KERNEL_RUN_CALLS  64u
+#define KERNEL_RUN_CALLS  16u
 #define KERNEL_RUN_CYCLES 900000u
-#define KERNEL_RUN_NS     100000u
+#define KERNEL_RUN_NS     200000u
 #define KERNEL_RUN_SAMPLE 16u
 /* A burst of so much CPU time, as far as the kernel has counted it (at its ticks), ends it as well. */
 #define KERNEL_RUN_LONG_NS 300000u
+/* So does so much CPU time without a sleep, as long as a thread may keep a core; at calls, looked at
+ * after some 2 ms. */
+#define KERNEL_RUN_THROUGH_NS   5000000u
+#define KERNEL_RUN_CHECK_CYCLES 6000000u
 /* Such a thread enters the scheduler once in so long, about a second: it looks for the monitor there. */
 #define KERNEL_RUN_LOOK_CYCLES 3000000000ull
 /* The monitor asks for so many kernel-scheduled threads in one look: up to 10 us each. */

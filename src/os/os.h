@@ -109,6 +109,7 @@ uint64_t os_start_time(int32_t pid);         /* field 22 of /proc/PID/stat, 0 = 
  * os_stat_number: as a number, 0 if it is none. */
 const char *os_stat_field(const char *stat, long len, int field);
 uint64_t os_stat_number(const char *stat, long len, int field);
+uint64_t os_own_threads(void);      /* kernel threads of the own process; 0: unknown */
 uint64_t os_start_time_in(const char *stat, long len);   /* ... of the text of such a file, 0 = damaged */
 bool os_thread_ended(int32_t pid, int32_t tid);   /* no such thread, or a process's first one that has ended before the others */
 /* The path of the file `name` of a thread, of whatever process; name: at most 10 bytes. */

@@ -67,6 +67,13 @@ uint64_t os_start_time(int32_t pid)
     return n > 0 ? os_start_time_in(stat, n) : 0;
 }
 
+uint64_t os_own_threads(void)
+{
+    char stat[STAT_MAX];
+    long n = read_head("/proc/self/stat", stat, sizeof stat);
+    return n > 0 ? os_stat_number(stat, n, 20) : 0;
+}
+
 static struct os_look look_in(const char *stat, long n)
 {
     const char *s = n > 0 ? behind_comm(stat, n) : NULL;

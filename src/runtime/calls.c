@@ -92,7 +92,10 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
     }
     bool certain = sched_is_by_kernel(&rt.sched, &t->self) || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->arg[0], events);
     if (!certain || !events) --*blocks;
-    return rt_call_releasing(t, f, certain);
+    long r = rt_call_releasing(t, f, certain);
+    if (!rt_says_not_yet(r)) t->tries = 0;
+    else if (certain) *blocks = 0;          /* calls of this kind do not wait at all */
+    return r;
 }
 
 long rt_make_call(struct gate_frame *f)

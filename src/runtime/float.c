@@ -177,13 +177,23 @@ void rt_float_stay(struct rt_thread *t, enum usf_stays why)
     rt_float_attend(t, ~0ull);                  /* the kernel thread is its own: what it blocks is pending there from now on */
 }
 
-/* The calling thread makes a call whose effect the threads that it creates inherit.  If it is alone, all threads will have the same.  Its
- * kernel thread serves no later thread of the program: the thread cache knows of memory policies by itself, and is told of the rest. */
+/* The calling thread has made a call whose effect the threads that it creates inherit.  Its kernel thread serves no later thread of the
+ * program: the thread cache knows of memory policies by itself, and is told of the rest. */
 void rt_float_hand_on(struct rt_thread *t, uint32_t what)
 {
     if (!what || usf_gate_vforked || !rt_has_own_self()) return;
     if (what & RT_HANDS_ON_STATE) threads_note_call(__NR_unshare, 0, 0);
-    if (rt.settings.floats && !rt_is_alone()) atomic_fetch_or(&t->hands_on, what);
+    if (rt.settings.floats) atomic_fetch_or(&t->hands_on, what);
+}
+
+/* A call with such an effect.  If the process has one thread, all will have the same; rt_is_alone does not know of threads that wait for their
+ * first core.  The call may forbid to ask afterwards. */
+static long call_hands_on(struct gate_frame *f, uint32_t what)
+{
+    bool single = what && os_own_threads() == 1;
+    long r = rt_float_go_on(f);
+    if (r >= 0 && !single) rt_float_hand_on(&rt_self, what);
+    return r;
 }
 
 /* Storage that libc has made: its record of a thread begins with its own address, and has it again. */
@@ -229,16 +239,29 @@ static const struct { uint16_t nr, why, hands_on; } stay[] = {
     {NR_LSM_SET_SELF_ATTR, USF_STAYS_USER, RT_HANDS_ON_STATE}, {__NR_personality, USF_STAYS_PRCTL, RT_HANDS_ON_STATE},
     {__NR_set_mempolicy, USF_STAYS_PRCTL, RT_HANDS_ON_MEMORY_POLICY}, {__NR_arch_prctl, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE},
     {__NR_iopl, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE}, {__NR_ioperm, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE},
-    {__NR_seccomp, USF_STAYS_PERF, RT_HANDS_ON_STATE}, {__NR_perf_event_open, USF_STAYS_PERF, RT_HANDS_ON_STATE},
+    {__NR_perf_event_open, USF_STAYS_PERF, RT_HANDS_ON_STATE}, {__NR_seccomp, USF_STAYS_PERF, 0},    /* a filter: the process leaves */
     {__NR_ptrace, USF_STAYS_PERF, 0}, {__NR_modify_ldt, USF_STAYS_REGISTERS, 0}, {__NR_set_tid_address, USF_STAYS_PRCTL, 0},
     {__NR_io_uring_setup, USF_STAYS_IO_URING, 0}, {__NR_signalfd, USF_STAYS_SIGNALFD, 0}, {__NR_signalfd4, USF_STAYS_SIGNALFD, 0},
 };
 #define NR_STAY (sizeof stay / sizeof *stay)
 
+/* A counter of the calling thread that its threads inherit: struct perf_event_attr.inherit. */
+static bool counts_heirs(const struct gate_frame *f)
+{
+    uint32_t flags;
+    return (int32_t)f->arg[1] == 0 && sync_read((const uint32_t *)f->arg[0] + 10, &flags) && flags & 2;
+}
+
+/* The call only asks, or what it sets is not inherited. */
 static bool asks(const struct gate_frame *f)
 {
-    if (f->nr == __NR_personality) return (uint32_t)f->arg[0] == 0xffffffff;
-    return f->nr == __NR_arch_prctl && (f->arg[0] == 0x1003 /* ARCH_GET_FS */ || f->arg[0] == 0x1004 /* ARCH_GET_GS */ || f->arg[0] == 0x1011 /* ARCH_GET_CPUID */);
+    switch (f->nr) {
+    case __NR_personality: case __NR_setfsuid: case __NR_setfsgid: return (uint32_t)f->arg[0] == 0xffffffff;
+    case __NR_arch_prctl: return f->arg[0] == 0x1003 /* ARCH_GET_FS */ || f->arg[0] == 0x1004 /* ARCH_GET_GS */ || f->arg[0] == 0x1011 /* ARCH_GET_CPUID */;
+    case __NR_keyctl: return f->arg[0] != 1 /* KEYCTL_JOIN_SESSION_KEYRING */ && f->arg[0] != 14 /* ..._SET_REQKEY_KEYRING */ && f->arg[0] != 16 /* ..._ASSUME_AUTHORITY */;
+    case __NR_perf_event_open: return !counts_heirs(f);
+    default: return false;
+    }
 }
 
 static long call_stays(struct gate_frame *f)
@@ -247,12 +270,10 @@ static long call_stays(struct gate_frame *f)
     if (arch_context_notes(f->nr, f->arg[0])) return rt_float_go_on(f);
     while (i < NR_STAY - 1 && stay[i].nr != f->nr) i++;
     rt_float_stay(&rt_self, stay[i].why);
-    if (f->nr == __NR_set_mempolicy && f->arg[0] == 0 /* MPOL_DEFAULT: libnuma probes, and goes back to that */) {
-        if (!usf_gate_vforked && rt_has_own_self()) atomic_fetch_and(&rt_self.hands_on, ~(uint32_t)RT_HANDS_ON_MEMORY_POLICY);
-    } else if (!asks(f)) {
-        rt_float_hand_on(&rt_self, stay[i].hands_on);
-    }
-    return rt_float_go_on(f);
+    if (f->nr != __NR_set_mempolicy || f->arg[0] != 0 /* MPOL_DEFAULT */) return call_hands_on(f, asks(f) ? 0 : stay[i].hands_on);
+    long r = rt_float_go_on(f);         /* libnuma probes, and goes back to that */
+    if (r == 0 && !usf_gate_vforked && rt_has_own_self()) atomic_fetch_and(&rt_self.hands_on, ~(uint32_t)RT_HANDS_ON_MEMORY_POLICY);
+    return r;
 }
 
 #define STAY_LOOKS  100u
@@ -267,9 +288,9 @@ static void have_stay(int32_t tid, bool hands_on)
         sched_crit_enter(&me->self);
         rt_list_lock();
         struct rt_thread *t = rt_thread_of(tid);
+        if (t && t != me && hands_on) atomic_fetch_or(&t->hands_on, RT_HANDS_ON_STATE);
         if (t && t != me && t->self.home && t->self.task != USF_NONE && !t->stays_for_good) {
             atomic_store(&t->self.keeps_home, 1);
-            if (hands_on) atomic_fetch_or(&t->hands_on, RT_HANDS_ON_STATE);
             there = i && carrier_is_home(&t->self);     /* at the second look: it may have been about to leave */
             int32_t at = there ? 0 : carrier_alert(&rt.sched, t->self.task);
             if (at) poke(at);
@@ -284,23 +305,21 @@ static void have_stay(int32_t tid, bool hands_on)
 /* A call concerns that thread's kernel thread from now on. */
 static void stays_for(int32_t tid, enum usf_stays why)
 {
-    bool hands_on = why == USF_STAYS_SCHEDULING;
-    if (tid != rt_self.tid) {
-        if (rt_floats(&rt_self)) have_stay(tid, hands_on);
-        return;
-    }
-    rt_float_stay(&rt_self, why);
-    if (hands_on) rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
+    if (tid == rt_self.tid) rt_float_stay(&rt_self, why);
+    else if (rt_floats(&rt_self)) have_stay(tid, why == USF_STAYS_SCHEDULING);
+}
+
+/* The call sets how the kernel schedules that thread. */
+static long call_schedules(struct gate_frame *f, int32_t tid)
+{
+    stays_for(tid, USF_STAYS_SCHEDULING);
+    return call_hands_on(f, tid == rt_self.tid ? RT_HANDS_ON_STATE : 0);
 }
 
 /* Calls that name a thread; 0 is the calling one. */
 static int32_t named(uint64_t arg) { return (int32_t)arg ? (int32_t)arg : rt_self.tid; }
 
-static long call_names_thread(struct gate_frame *f)
-{
-    stays_for(named(f->arg[0]), USF_STAYS_SCHEDULING);
-    return rt_float_go_on(f);
-}
+static long call_names_thread(struct gate_frame *f) { return call_schedules(f, named(f->arg[0])); }
 static long call_home_if_own(struct gate_frame *f)
 {
     return named(f->arg[0]) == rt_self.tid ? call_at_home(f) : rt_float_go_on(f);
@@ -308,8 +327,8 @@ static long call_home_if_own(struct gate_frame *f)
 /* Also ioprio_set. */
 static long call_priority(struct gate_frame *f)
 {
-    if (f->arg[0] == (f->nr == __NR_setpriority ? PRIO_PROCESS : 1 /* IOPRIO_WHO_PROCESS */)) stays_for(named(f->arg[1]), USF_STAYS_SCHEDULING);
-    return rt_float_go_on(f);
+    bool one = f->arg[0] == (f->nr == __NR_setpriority ? PRIO_PROCESS : 1 /* IOPRIO_WHO_PROCESS */);
+    return one ? call_schedules(f, named(f->arg[1])) : rt_float_go_on(f);
 }
 
 static long call_prctl(struct gate_frame *f)
@@ -323,10 +342,10 @@ static long call_prctl(struct gate_frame *f)
     rt_float_stay(&rt_self, USF_STAYS_PRCTL);
     switch ((int)f->arg[0]) {
     case PR_SET_PDEATHSIG: case PR_GET_PDEATHSIG: case PR_GET_TIMERSLACK: case PR_GET_NO_NEW_PRIVS: case PR_GET_KEEPCAPS: case PR_GET_SECCOMP:
-    case PR_GET_SECUREBITS: case PR_GET_TIMING: case PR_GET_TSC: case PR_GET_SPECULATION_CTRL: case PR_MCE_KILL_GET: break;
-    default: rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
+    case PR_GET_SECUREBITS: case PR_GET_TIMING: case PR_GET_TSC: case PR_GET_SPECULATION_CTRL: case PR_MCE_KILL_GET:
+    case 58 /* PR_GET_IO_FLUSHER */: case 65 /* PR_SET_MDWE */: case 66: case 67 /* PR_SET_MEMORY_MERGE */: case 68: return rt_float_go_on(f);
+    default: return call_hands_on(f, RT_HANDS_ON_STATE);
     }
-    return rt_float_go_on(f);
 }
 
 static long call_futex(struct gate_frame *f)
@@ -359,21 +378,16 @@ static long call_timer_create(struct gate_frame *f)
 
 static long call_unshare(struct gate_frame *f)
 {
-    if (f->arg[0]) {
-        rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
-        rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
-    }
-    return rt_float_go_on(f);
+    if (f->arg[0]) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    return call_hands_on(f, f->arg[0] ? RT_HANDS_ON_STATE : 0);
 }
 
 /* With a table of descriptors of its own. */
 static long call_close_range(struct gate_frame *f)
 {
-    if (f->arg[2] & 2 /* CLOSE_RANGE_UNSHARE */) {
-        rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
-        rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
-    }
-    return rt_float_go_on(f);
+    bool own = f->arg[2] & 2 /* CLOSE_RANGE_UNSHARE */;
+    if (own) rt_float_stay(&rt_self, USF_STAYS_NAMESPACE);
+    return call_hands_on(f, own ? RT_HANDS_ON_STATE : 0);
 }
 
 /* A descriptor whose signals go to one thread. */

@@ -96,14 +96,13 @@ long rt_call_set_users(struct gate_frame *f)
     t->sets_users = false;
     if (!rt_floats(t)) return rt_float_go_on(f);
     t->tells_users = false;
+    bool own = !for_all && os_own_threads() != 1;
     if (for_all) t->self.home->user_calls++;
-    else if (!rt_is_alone()) {
-        rt_float_stay(t, USF_STAYS_USER);
-        rt_float_hand_on(t, RT_HANDS_ON_STATE);
-    }
+    if (own) rt_float_stay(t, USF_STAYS_USER);
     rt_float_go_home(t);
     const long nr = (long)f->nr, arg[] = {(long)f->arg[0], (long)f->arg[1], (long)f->arg[2]};
     long r = rt_float_go_on(f);
+    if (own && r == 0) rt_float_hand_on(t, RT_HANDS_ON_STATE);
     if (!last) return r;
     atomic_fetch_add(&rt.sched.user_calls, 1);
     users.nr = nr;

@@ -3,20 +3,22 @@
 #include "sched/thread.h"
 #include "sched/times.h"
 
-/* A burst has taken long.  Has the thread computed, or waited for a CPU?  Only its CPU time tells, which takes a system call to read.  So it is
- * read after such bursts alone, and counts for all since the last reading. */
+/* Has the thread computed in its bursts?  If they take long it may also have waited for a CPU.  Only its CPU time tells, which takes a system
+ * call to read; it counts for all bursts since the last reading. */
 static bool has_computed(struct sched_self *me)
 {
     uint64_t now = os_clock_ns(OS_CLOCK_OWN_CPU), was = me->burst_cpu_ns;
-    bool known = was && now >= was;             /* else another kernel thread executes it since */
+    bool known = was && now >= was && me->burst_on == me->carrier;      /* else another kernel thread executes it since */
     uint32_t least = me->bursts > KERNEL_RUN_SAMPLE ? me->bursts : KERNEL_RUN_SAMPLE;
     bool computed = known && now - was >= least * (uint64_t)KERNEL_RUN_NS;
     if (known && !computed && me->bursts < KERNEL_RUN_SAMPLE) return false;     /* too few to tell */
     me->burst_cpu_ns = now;
+    me->burst_on = me->carrier;
     me->bursts = 0;
     return computed;
 }
 
+/* A burst ends in a call that gives the core up. */
 static void count_burst(struct sched_self *me)
 {
     bool took_long = os_cycles() - me->returned >= KERNEL_RUN_CYCLES;
@@ -58,7 +60,7 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     }
     me->where = SCHED_IN_CALL;
     if (trace_is_on(s)) me->called = os_cycles();
-    count_burst(me);
+    if (!sched_is_by_kernel(s, me)) count_burst(me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);      /* not before: a handler may have got another */
     if (USF_UNLIKELY(core >= s->h->nr_cores)) return;
     struct usf_core *c = &s->cores[core];
@@ -118,19 +120,25 @@ static bool take_back(struct sched *s, struct sched_self *me)
     }
 }
 
-/* A kernel-scheduled thread is back from a call.  Has it used so much CPU time since it last slept that it computes, however many calls it makes? */
+/* Has it used so much CPU time since it last slept that it computes, however many calls it makes? */
 static bool runs_through(struct sched_self *me)
 {
-    uint64_t sleeps, cpu_ns, now = os_cycles();
+    uint64_t sleeps, cpu_ns;
+    os_own_waits(&sleeps, &cpu_ns);
+    if (sleeps == me->slept && cpu_ns >= me->slept_cpu_ns) return cpu_ns - me->slept_cpu_ns >= KERNEL_RUN_THROUGH_NS;
+    me->slept = sleeps;
+    me->slept_cpu_ns = cpu_ns;
+    return false;
+}
+
+/* A kernel-scheduled thread is back from a call, of whatever kind. */
+static bool is_to_queue(struct sched_self *me)
+{
+    uint64_t now = os_cycles();
+    me->bursts++;
     if (now - me->checked < KERNEL_RUN_CHECK_CYCLES) return false;
     me->checked = now;
-    os_own_waits(&sleeps, &cpu_ns);
-    if (sleeps != me->slept || cpu_ns < me->slept_cpu_ns) {
-        me->slept = sleeps;
-        me->slept_cpu_ns = cpu_ns;
-        return false;
-    }
-    return cpu_ns - me->slept_cpu_ns >= KERNEL_RUN_THROUGH_NS;
+    return runs_through(me) || has_computed(me);
 }
 
 /* Such threads do not enter the scheduler otherwise.  If a process has no others, the death of the monitor, a damaged instance and a new cpuset
@@ -166,7 +174,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
      * CPU. Linux (6.18, sessions as groups by `autogroup`) was seen to run no other thread for ten
      * seconds beside threads that sleep and wake all the time, as these do. */
     if (USF_UNLIKELY(sched_is_by_kernel(s, me)) && me->short_bursts && !atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed)) {
-        if (!runs_through(me)) return return_kernel_run(s, me);
+        if (!is_to_queue(me)) return return_kernel_run(s, me);
         me->short_bursts = 0;
     }
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
@@ -180,7 +188,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
         return;
     }
     NO_WAKES(k);
-    me->lost++;
+    if (!sched_is_by_kernel(s, me)) me->lost++;
     me->returned = os_cycles();
     if (!core_enter(s, me)) {
         me->where = SCHED_IN_CALL;

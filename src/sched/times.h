@@ -149,8 +149,8 @@
 #define KERNEL_RUN_SAMPLE 16u
 /* A burst of so much CPU time, as far as the kernel has counted it (at its ticks), ends it as well. */
 #define KERNEL_RUN_LONG_NS 300000u
-/* So does so much CPU time without a sleep, as long as a thread may keep a core; at calls, looked at
- * after some 2 ms. */
+/* So does so much CPU time without a sleep, as long as a thread may keep a core.  A kernel-scheduled
+ * thread looks at that and at its mean once in some 2 ms, at a call. */
 #define KERNEL_RUN_THROUGH_NS   5000000u
 #define KERNEL_RUN_CHECK_CYCLES 6000000u
 /* Such a thread enters the scheduler once in so long, about a second: it looks for the monitor there. */

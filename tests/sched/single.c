@@ -99,10 +99,21 @@ static void call(struct sched_self *me)
     sched_return_core(&s, me);
 }
 
-static void long_burst(struct sched_self *me)
+/* The thread looks at what it has computed, as it does every few milliseconds. */
+static void call_and_look(struct sched_self *me)
 {
-    me->returned = os_cycles() - 10 * (uint64_t)KERNEL_RUN_CYCLES;
+    me->checked = os_cycles() - 2 * (uint64_t)KERNEL_RUN_CHECK_CYCLES;
     call(me);
+}
+
+static void begin_kernel_run(struct sched_self *me)
+{
+    for (unsigned i = 0; i < KERNEL_RUN_CALLS; i++) {
+        CHECK(atomic_load(&s.tasks[me->task].state) == USF_TASK_RUNNING);
+        me->returned = os_cycles();
+        call(me);
+    }
+    CHECK(sched_is_by_kernel(&s, me));
 }
 
 static void *hold_core_0(void *arg);
@@ -125,17 +136,22 @@ static void bursts(const struct os_cpuset *cpus)
     pthread_t holder, t;
     (void)cpus;
     CHECK(sched_attach(&s, &me, tid(), "bursts") == 0);
-    sched_expect_kernel_run(&me);
-    for (unsigned i = 0; i < 4 * KERNEL_RUN_SAMPLE; i++) {          /* it has waited for a CPU */
-        long_burst(&me);
+    begin_kernel_run(&me);
+    for (unsigned i = 0; i < 4 * KERNEL_RUN_SAMPLE; i++) {          /* bursts in which it waits for a CPU */
+        usleep(1000);
+        call_and_look(&me);
         CHECK(sched_is_by_kernel(&s, &me));
     }
     compute(2 * KERNEL_RUN_SAMPLE * KERNEL_RUN_NS);
-    long_burst(&me);
+    call_and_look(&me);
     CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
-    sched_expect_kernel_run(&me);
-    call(&me);
-    CHECK(sched_is_by_kernel(&s, &me));
+    begin_kernel_run(&me);
+    for (unsigned i = 0; sched_is_by_kernel(&s, &me); i++) {        /* short bursts, and no sleep */
+        CHECK(i < 100000);
+        for (uint64_t until = os_cycles() + 100000; os_cycles() < until;) { }
+        call_and_look(&me);
+    }
+    begin_kernel_run(&me);
 
     /* The monitor's look at a burst that does not end. */
     s.watch = &watcher;
@@ -150,7 +166,7 @@ static void bursts(const struct os_cpuset *cpus)
     CHECK(signals_of_look() == 0);                          /* ... and that this has not changed much */
     compute(2 * KERNEL_RUN_LONG_NS);
     CHECK(signals_of_look() == 1);
-    me.returned = os_cycles();                              /* else it may queue for the core, which the holder has */
+    me.checked = os_cycles();                               /* else it queues for the core, which the holder has */
     call(&me);
     CHECK(signals_of_look() == 0);
     CHECK(signals_of_look() == 0);

@@ -153,8 +153,9 @@
  * thread looks at that and at its mean once in some 2 ms, at a call. */
 #define KERNEL_RUN_THROUGH_NS   5000000u
 #define KERNEL_RUN_CHECK_CYCLES 6000000u
-/* Such a thread enters the scheduler once in so long, about a second: it looks for the monitor there. */
-#define KERNEL_RUN_LOOK_CYCLES 3000000000ull
+/* Such a thread enters the scheduler once in so long, some MONITOR_LOOK_NS: it looks for the monitor
+ * there. */
+#define KERNEL_RUN_LOOK_CYCLES 120000000u
 /* The monitor asks for so many kernel-scheduled threads in one look: up to 10 us each. */
 #define KERNEL_RUN_LOOKS  8u
 /* After a call that blocked so many of its kind are taken to block as well; one in CALL_LOOK_EVERY

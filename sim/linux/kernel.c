@@ -267,7 +267,7 @@ static uint64_t unproductive(struct sim *s, uint32_t cpu, uint32_t *id, uint32_t
     const struct lx_queue *q = &st->lx.rq[cpu];
     uint32_t tasks[SIM_KSPINS];
     *nr = 0;
-    if (st->v.lend || q->curr == LX_NONE) return 0;     /* CPUs are lent: a task that waits there is of interest to all programs */
+    if (st->v.lend || q->curr == LX_NONE) return 0;     /* idle CPUs serve other programs: a task that waits there concerns all */
     for (const struct lx_task *t = lx_tree_first(&st->lx, q), *l = st->lx.task[q->curr]; l; l = t, t = t ? lx_tree_next(&st->lx, t) : NULL) {
         const struct sim_kthread *k = sim_kthread(s, (uint32_t)l->user);
         bool does = l->state != LX_DELAYED && l->cls == LX_NORMAL && lx_may(l, cpu) && sim_kyields(s, k, until);

@@ -12,8 +12,7 @@ void view_wait(const struct usf_task *t, char *buf, size_t cap);
  * -errno. */
 int  view_instances(char ***names);
 void view_free(char **names, int n);
-/* Who has made an instance that users share; ourselves if it is not shared, or not there (any
- * more). */
+/* The user that made a shared instance; the caller's user if it is not shared, or does not exist. */
 uint32_t view_owner_of(const char *name);
 
 /* ---- a copy of an instance ------------------------------------------------------------------- */

@@ -113,8 +113,8 @@ static bool is_hung(struct usf_header *h, uint32_t namespace)
     return atomic_load(&m->looks) >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
 }
 
-/* The pid is from the segment: at least it has this one mapped.  Another user who has written it
- * must not choose whom we kill. */
+/* The pid is from the segment, which other users may write.  So a process is killed only if it has
+ * the segment mapped. */
 static bool is_monitor(const struct usf_header *h, int32_t pid, const struct monitor_own *own)
 {
     if (pid <= 1 || pid == os_getpid()) return false;      /* 1: the kernel spares a namespace's first process */

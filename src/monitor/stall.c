@@ -36,9 +36,8 @@ static bool owns(struct monitor *m, uint32_t name)
     return false;
 }
 
-/* (The user who continues the program in these milliseconds finds it stopped again.)  The number is
- * what the segment says: no group of processes, and none that takes no part, is to be stopped by
- * it. */
+/* (The user who continues the program in these milliseconds finds it stopped again.)  The pid
+ * is from the segment, so it is checked: it must name one process, which takes part. */
 static bool help_out(struct monitor *m, int32_t pid, uint32_t name)
 {
     if (pid <= 0 || !os_process_maps(pid, m->shm.dev, m->shm.ino) || kill(pid, SIGCONT)) return false;

@@ -1,8 +1,8 @@
 /* src/policy/equi.h - programs and their partitions.  SPDX-License-Identifier: Apache-2.0
  *
- * The records of equi and speedup, and the slow half of both: who counts as a program, which level
- * is in force, who gets which cores, who may keep old ones for a while, whose turn it is in an
- * emptier partition.  equi.c has the fast half, the operations.  Pure: usf/policy.h and headers
+ * The records of equi and speedup, and the slow half of both: which groups count as programs, which
+ * level is in force, which cores each program gets and may keep for a while, and which program is
+ * next to move to an emptier partition.  equi.c has the fast half, the operations.  Pure: usf/policy.h and headers
  * beside this one.
  *
  * A group is a program.  It has a partition from its first ready task on, and counts for the

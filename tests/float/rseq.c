@@ -98,17 +98,22 @@ static void do_register(void)
 
 static void unregister(void) { CHECK(!syscall(SYS_rseq, &area, sizeof area, 1, SIGNATURE)); }
 
+/* A sequence from 1: to 2:, which goes on at 3: when it is aborted; the signature lies before that. */
+#define BEGIN_SEQUENCE \
+    ".pushsection __rseq_cs, \"aw\"\n\t" \
+    ".balign 32\n" \
+    "0:\t.long 0, 0\n\t" \
+    ".quad 1f, 2f - 1f, 3f\n\t" \
+    ".popsection\n\t" \
+    "leaq 0b(%%rip), %%rax\n\t" \
+    "movq %%rax, 8(%[a])\n"
+#define ABORT_SIGNATURE ".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n"
+
 /* *count += 1, if the thread is on this CPU and no other has the CPU meanwhile. */
 static bool count_on(struct area *a, int on, long *count)
 {
     __asm__ goto(
-        ".pushsection __rseq_cs, \"aw\"\n\t"
-        ".balign 32\n"
-        "0:\t.long 0, 0\n\t"
-        ".quad 1f, 2f - 1f, 3f\n\t"
-        ".popsection\n\t"
-        "leaq 0b(%%rip), %%rax\n\t"
-        "movq %%rax, 8(%[a])\n"
+        BEGIN_SEQUENCE
         "1:\tcmpl %[on], 4(%[a])\n\t"
         "jne %l[no]\n\t"
         "movq (%[count]), %%rax\n\t"
@@ -116,8 +121,7 @@ static bool count_on(struct area *a, int on, long *count)
         "movq %%rax, (%[count])\n"
         "2:\n\t"
         ".pushsection __rseq_abort, \"ax\"\n\t"
-        ".byte 0x0f, 0xb9, 0x3d\n\t"
-        ".long 0x53053053\n"
+        ABORT_SIGNATURE
         "3:\tjmp %l[no]\n\t"
         ".popsection"
         : : [a] "r"(a), [on] "r"(on), [count] "r"(count) : "rax", "memory", "cc" : no);
@@ -180,18 +184,11 @@ static void own(void)
 static void compute_until_abort(struct area *a, volatile long *rounds)
 {
     __asm__ volatile(
-        ".pushsection __rseq_cs, \"aw\"\n\t"
-        ".balign 32\n"
-        "0:\t.long 0, 0\n\t"
-        ".quad 1f, 2f - 1f, 3f\n\t"
-        ".popsection\n\t"
-        "leaq 0b(%%rip), %%rax\n\t"
-        "movq %%rax, 8(%[a])\n"
+        BEGIN_SEQUENCE
         "1:\tincq (%[rounds])\n\t"
         "jmp 1b\n"
         "2:\n\t"
-        ".byte 0x0f, 0xb9, 0x3d\n\t"
-        ".long 0x53053053\n"
+        ABORT_SIGNATURE
         "3:"
         : : [a] "r"(a), [rounds] "r"(rounds) : "rax", "memory", "cc");
 }

@@ -1,9 +1,10 @@
-/* sim/carrier.c - threads that float, as the simulated machine has it.  SPDX-License-Identifier: Apache-2.0
+/* sim/carrier.c - threads that float, as the simulated machine has it.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * This replaces src/sched/carrier.c, as os.c replaces src/os.  src/sched decides which hand-overs
  * float, by the same calls (core_leave, core_park) and the same conditions (carrier_claims).  The
- * switch takes one instant here and has no race, so the park word has its states without
- * their protocol.
+ * switch takes one instant here and has no race, so the park word has its states without their
+ * protocol.
  *
  * A thread and the kernel thread that executes it, or is kept for it, are one record (struct
  * sim_thread).  When a kernel thread goes on with another thread, the two records exchange their

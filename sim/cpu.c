@@ -1,4 +1,5 @@
-/* sim/cpu.c - virtual CPUs: who runs, since when, what has become of the time.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/cpu.c - virtual CPUs: who runs, since when, what has become of the time.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/internal.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -243,8 +243,9 @@ static bool may_go_on(struct sim *s)
     return !s->error;
 }
 
-/* What the next events will need, one step for each level of the heap that one comes nearer: the CPU, its thread, that one's stack and task.
- * With a hundred thousand threads nothing of that is in the host's caches. */
+/* What the next events will need, one step for each level of the heap that one comes nearer: the
+ * CPU, its thread, that one's stack and task. With a hundred thousand threads nothing of that is in
+ * the host's caches. */
 static void fetch(const struct sim *s, uint32_t id, uint32_t level)
 {
     uint32_t thread = id >= s->id_thread ? id - s->id_thread : id < s->m->nr_cpus && level < 2 ? s->cpu[id].current : SIM_NONE;

@@ -1,8 +1,10 @@
-/* sim/fiber.c - threads' fibers, and the one stack that they all execute on.  SPDX-License-Identifier: Apache-2.0
+/* sim/fiber.c - threads' fibers, and the one stack that they all execute on.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Whose turn it is has its frames on the stack; those of the others lie in records, packed: with a stack for each, of a hundred thousand
- * threads, every step would begin in pages that the host's TLB does not know.  So nothing that lies on a fiber's stack may be
- * known by its address to others. */
+ * Whose turn it is has its frames on the stack; those of the others lie in records, packed: with a
+ * stack for each, of a hundred thousand threads, every step would begin in pages that the host's
+ * TLB does not know.  So nothing that lies on a fiber's stack may be known by its address to
+ * others. */
 #include "sim/internal.h"
 
 #include "arch/fiber.h"
@@ -22,7 +24,8 @@
 /* A block of threads, then what each has on the stack. */
 #define BLOCK_SIZE (SIM_BLOCK * (sizeof(struct sim_thread) + SIM_FRAMES))
 
-/* In large pages, where there are some: of many threads hardly one is in the host's caches when its time comes. */
+/* In large pages, where there are some: of many threads hardly one is in the host's caches when its
+ * time comes. */
 bool sim_block_add(struct sim *s)
 {
     struct sim_thread **blocks = realloc(s->block, (s->nr_blocks + 1) * sizeof *blocks);

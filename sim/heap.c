@@ -1,4 +1,5 @@
-/* sim/heap.c - the engine's events: an indexed heap of four children each.  SPDX-License-Identifier: Apache-2.0
+/* sim/heap.c - the engine's events: an indexed heap of four children each.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The order of events of one time does not depend on when they were set: internal.h. */
 #include <errno.h>

@@ -24,8 +24,9 @@
 #define SIM_ENDLESS (UINT64_MAX / 4)    /* as rem: until poked */
 
 /* ---- events (heap.c): one per id at most, ordered by time ---------------------------------------- */
-/* Those of one time: first what belongs to no CPU, by id, then CPUs, in an order that is hashed from time and id.  So it is the same
- * whenever an event was set (unproductive.c leaves some out), and prefers no CPU. */
+/* Those of one time: first what belongs to no CPU, by id, then CPUs, in an order that is hashed
+ * from time and id.  So it is the same whenever an event was set (unproductive.c leaves some out),
+ * and prefers no CPU. */
 #define SIM_ID_BITS 24u
 struct sim_heap_entry { uint64_t time, key; };  /* key: rank << SIM_ID_BITS | id */
 static inline uint32_t sim_heap_id(struct sim_heap_entry e) { return (uint32_t)(e.key & ((1u << SIM_ID_BITS) - 1)); }
@@ -58,8 +59,8 @@ struct sim_queue { uint32_t head, tail, len; };     /* of waiters, ids + 1 */
 
 struct sim_team;
 struct sim_lock;
-/* What most steps of a thread need comes first, whole lines of it: of a hundred thousand threads hardly one is in the host's caches when its
- * time comes, and the engine fetches these ahead. */
+/* What most steps of a thread need comes first, whole lines of it: of a hundred thousand threads
+ * hardly one is in the host's caches when its time comes, and the engine fetches these ahead. */
 struct sim_thread {
     struct sched_self self;
     void *deep;                 /* its frames, while they do not fit into SIM_FRAMES; or null */
@@ -114,7 +115,8 @@ struct sim_lock {
     struct sim_lock *next_held;
     uint64_t off_since;         /* ns: since when its owner has been without a CPU against its will; 0: it is not */
 };
-/* tasks.c.  Tasks that are ready, in order: one that has not begun has no thread (0), one that has paused its own (id + 1). */
+/* tasks.c.  Tasks that are ready, in order: one that has not begun has no thread (0), one that has
+ * paused its own (id + 1). */
 struct sim_ready { uint32_t code, thread; };
 struct sim_ready_queue { struct sim_ready *at; uint32_t cap, first, nr; };
 struct sim_runtime {
@@ -175,12 +177,13 @@ struct sim_cpu_state {
     uint64_t work, spin, kernel, idle;      /* ns */
     uint64_t data[SIM_KCPU_DATA / 8];
 } __attribute__((aligned(64)));
-/* Is a CPU whose threads do nothing but yield to each other simulated yield by yield, left alone, or brought up to date? */
+/* Is a CPU whose threads do nothing but yield to each other simulated yield by yield, left alone,
+ * or brought up to date? */
 enum sim_unproductive { SIM_UNPRODUCTIVE_NOT, SIM_UNPRODUCTIVE_LEFT, SIM_UNPRODUCTIVE_CATCHES_UP };
 struct sim_node_state { uint64_t demand; uint32_t factor, nr, *cpu; };
 
-/* Of everything that happened, in any order: each trace adds k1 * ns + k2 * ns^2 + k3 to `sum`, the k hashed from what it says.  The other
- * sums are what the same again a period later adds. */
+/* Of everything that happened, in any order: each trace adds k1 * ns + k2 * ns^2 + k3 to `sum`, the
+ * k hashed from what it says.  The other sums are what the same again a period later adds. */
 struct sim_hash { uint64_t sum, k1, k2, k2ns; };
 
 struct sim {

@@ -48,7 +48,8 @@ enum sim_kstate { SIM_K_NEW, SIM_K_QUEUED, SIM_K_RUNNING, SIM_K_ASLEEP, SIM_K_DE
 enum sim_kwhy { SIM_K_WAKE_NEW, SIM_K_WAKE, SIM_K_MOVED };  /* why it becomes runnable on a CPU */
 enum sim_kput { SIM_K_YIELDED, SIM_K_PREEMPTED };           /* why it stops running and stays runnable */
 
-/* What a model knows of threads that yield to each other: virtual times that only their differences matter of. */
+/* What a model knows of threads that yield to each other: virtual times that only their differences
+ * matter of. */
 #define SIM_KSPINS 16
 struct sim_kspin { struct { int64_t time, due; uint64_t ran; } t[SIM_KSPINS]; };
 
@@ -60,24 +61,26 @@ struct sim_kernel_ops {
     void (*fini)(struct sim *s);                            /* may be null */
     void (*add)(struct sim *s, struct sim_kthread *t);      /* may be null */
     void (*remove)(struct sim *s, struct sim_kthread *t);   /* may be null */
-    /* On which CPU does a waking (or new) thread go?  waker: the CPU that wakes it, SIM_NONE: a timer or a device.  Only called of
-     * threads that are not bound; the answer must be allowed. */
+    /* On which CPU does a waking (or new) thread go?  waker: the CPU that wakes it, SIM_NONE: a
+     * timer or a device.  Only called of threads that are not bound; the answer must be allowed. */
     uint32_t (*select)(struct sim *s, struct sim_kthread *t, uint32_t waker, enum sim_kwhy why);
     void (*enqueue)(struct sim *s, uint32_t cpu, struct sim_kthread *t, enum sim_kwhy why);
     void (*dequeue)(struct sim *s, uint32_t cpu, struct sim_kthread *t);   /* it is queued there, and is moved, or bound elsewhere */
-    /* The CPU is free: take the next one out of its queue (or, to balance, another's), SIM_NONE: none. */
+    /* The CPU is free: take the next one out of its queue (or, to balance, another's), SIM_NONE:
+     * none. */
     uint32_t (*pick)(struct sim *s, uint32_t cpu);
     void (*put)(struct sim *s, uint32_t cpu, struct sim_kthread *t, enum sim_kput why);
     void (*block)(struct sim *s, uint32_t cpu, struct sim_kthread *t);      /* it sleeps, or ends; may be null */
     void (*renamed)(struct sim *s, struct sim_kthread *t);  /* it runs or sleeps, and has another id, as cpu.c's exchange has it; may be null */
     /* `t` has become runnable there: is it to run instead of the current one, at once? */
     bool (*preempts)(struct sim *s, uint32_t cpu, struct sim_kthread *t);
-    /* How long until the engine is to call tick, while `t` runs there; UINT64_MAX: never.  Asked anew at pick, after tick, and when
-     * another is enqueued there. */
+    /* How long until the engine is to call tick, while `t` runs there; UINT64_MAX: never.  Asked
+     * anew at pick, after tick, and when another is enqueued there. */
     uint64_t (*slice)(struct sim *s, uint32_t cpu, struct sim_kthread *t);
     bool (*tick)(struct sim *s, uint32_t cpu);              /* true: the current one is preempted */
     void (*charge)(struct sim *s, uint32_t cpu, struct sim_kthread *t, uint64_t ns);    /* it ran; may be null */
-    /* Every `balance_ns`, for the whole machine; 0 or null: never.  Moves queued threads with sim_kmove. */
+    /* Every `balance_ns`, for the whole machine; 0 or null: never.  Moves queued threads with
+     * sim_kmove. */
     void (*balance)(struct sim *s);
     uint64_t balance_ns;
     /* To take many yields in one step (unproductive.c); may be null, all four.
@@ -103,11 +106,14 @@ uint32_t sim_nr_programs(const struct sim *s);
 uint32_t sim_kcurrent(const struct sim *s, uint32_t cpu);       /* who runs there, SIM_NONE: idle */
 void *sim_kcpu_data(struct sim *s, uint32_t cpu);               /* SIM_KCPU_DATA bytes, aligned to 8, zero at first */
 bool sim_kallowed(const struct sim *s, const struct sim_kthread *t, uint32_t cpu);
-/* A thread that is queued somewhere goes to another CPU's queue (dequeue, enqueue with SIM_K_MOVED, and preempts as for a wake). */
+/* A thread that is queued somewhere goes to another CPU's queue (dequeue, enqueue with SIM_K_MOVED,
+ * and preempts as for a wake). */
 void sim_kmove(struct sim *s, struct sim_kthread *t, uint32_t to);
-/* Does it yield whenever it runs, until something happens to it?  If not for longer than until some time: *until is lowered to that. */
+/* Does it yield whenever it runs, until something happens to it?  If not for longer than until some
+ * time: *until is lowered to that. */
 bool sim_kyields(const struct sim *s, const struct sim_kthread *t, uint64_t *until);
-/* A CPU may have been left alone for a while: before its queue is looked into for anything but sums. */
+/* A CPU may have been left alone for a while: before its queue is looked into for anything but
+ * sums. */
 void sim_ksettle(struct sim *s, uint32_t cpu);
 /* Preempt who runs there at the engine's next step (partitions that change, lending). */
 void sim_kresched(struct sim *s, uint32_t cpu);

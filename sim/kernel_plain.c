@@ -1,8 +1,10 @@
-/* sim/kernel_plain.c - the least that a kernel does: what runs below usf.  SPDX-License-Identifier: Apache-2.0
+/* sim/kernel_plain.c - the least that a kernel does: what runs below usf.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A queue per CPU, in order; slices while there are more than one; a thread that wakes by itself (a timer, a device), or is new, runs at
- * once, one that another wakes when the CPU is free.  Nothing is balanced but wakers' choices: the nearest idle CPU, else the last
- * one.  For usf that is all that matters: its threads are bound, and seldom are two of them runnable on one CPU.
+ * A queue per CPU, in order; slices while there are more than one; a thread that wakes by itself (a
+ * timer, a device), or is new, runs at once, one that another wakes when the CPU is free.  Nothing
+ * is balanced but wakers' choices: the nearest idle CPU, else the last one.  For usf that is all
+ * that matters: its threads are bound, and seldom are two of them runnable on one CPU.
  *
  * Invariant: a CPU's queue is a list through the threads' data, first .. last, ids + 1. */
 #include "sim/internal.h"
@@ -68,7 +70,8 @@ static uint32_t pick(struct sim *s, uint32_t cpu)
     return first - 1;
 }
 
-/* Preempted by one that came in front of it: it goes on after that.  At its slice's end it goes behind the others. */
+/* Preempted by one that came in front of it: it goes on after that.  At its slice's end it goes
+ * behind the others. */
 static void put(struct sim *s, uint32_t cpu, struct sim_kthread *t, enum sim_kput why)
 {
     struct queue *q = queue_of(s, cpu);

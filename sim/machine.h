@@ -1,8 +1,8 @@
 /* sim/machine.h - the simulated machine.  SPDX-License-Identifier: Apache-2.0
  *
- * Whoever reads a machine from text or hwloc's XML fills this struct; the engine only reads it.  All indices are dense, from 0:
- * cpu[] is ordered as the instance's cores will be, so that core i of the scheduler is cpu[i].
- */
+ * Whoever reads a machine from text or hwloc's XML fills this struct; the engine only reads it.
+ * All indices are dense, from 0: cpu[] is ordered as the instance's cores will be, so that core i
+ * of the scheduler is cpu[i]. */
 #ifndef USF_SIM_MACHINE_H
 #define USF_SIM_MACHINE_H
 
@@ -35,7 +35,8 @@ struct sim_costs {
     uint64_t spin_ns;           /* a round of a busy-wait loop: how late the end of a wait is seen */
     uint64_t sync_ns;           /* an uncontended lock, barrier, channel operation */
     uint64_t create_ns;         /* a new thread: what its creator pays */
-    /* Cold caches: what a thread with a working set of normal size (100 %) loses in its first while on a CPU, by where it last ran. */
+    /* Cold caches: what a thread with a working set of normal size (100 %) loses in its first while
+     * on a CPU, by where it last ran. */
     uint64_t cold_same_ns;      /* the same CPU, but others have run there since */
     uint64_t cold_core_ns;      /* another core below the same last-level cache */
     uint64_t cold_llc_ns;       /* another last-level cache of the same node */
@@ -46,7 +47,8 @@ struct sim_machine {
     char name[64];
     uint32_t nr_cpus, nr_phys, nr_llcs, nr_nodes, nr_packages;
     struct sim_cpu *cpu;        /* [nr_cpus] */
-    /* Speed of each hardware thread of a core, per mille, by how many of its core are busy.  [1] is 1000. */
+    /* Speed of each hardware thread of a core, per mille, by how many of its core are busy.  [1] is
+     * 1000. */
     uint32_t smt_speed[SIM_SMT_MAX + 1];
     uint16_t *distance;         /* [nr_nodes * nr_nodes], as ACPI's: 10 is local; null: all 10 and 20 */
     uint64_t *bandwidth;        /* [nr_nodes] of each node's memory, MB/s; 0, or a null pointer: no bound */
@@ -56,8 +58,9 @@ struct sim_machine {
 };
 
 void sim_costs_default(struct sim_costs *c);
-/* A regular one: packages of nodes of last-level caches of cores of hardware threads, defaults for all else.  CPU numbers run through
- * the first hardware threads of all cores first, as Linux's do.  0, or -ENOMEM, -EINVAL (a factor is 0, or more than the build allows). */
+/* A regular one: packages of nodes of last-level caches of cores of hardware threads, defaults for
+ * all else.  CPU numbers run through the first hardware threads of all cores first, as Linux's do.
+ * 0, or -ENOMEM, -EINVAL (a factor is 0, or more than the build allows). */
 int  sim_machine_regular(struct sim_machine *m, uint32_t packages, uint32_t nodes, uint32_t llcs, uint32_t cores, uint32_t smt);
 /* Is it sound?  False: why says what is not. */
 bool sim_machine_is_valid(const struct sim_machine *m, char *why, unsigned cap);

@@ -1,6 +1,7 @@
 /* sim/os.c - src/os as the simulated machine has it.  SPDX-License-Identifier: Apache-2.0
  *
- * What src/sched and src/shm call of src/os/os.h, and no more: a call that the simulator does not know does not link. */
+ * What src/sched and src/shm call of src/os/os.h, and no more: a call that the simulator does not
+ * know does not link. */
 #include "os/os.h"
 #include "sim/internal.h"
 #include <errno.h>
@@ -11,7 +12,8 @@ void os_init_time(void) {}
 uint64_t os_cycles(void) { return sim_the->now * SIM_CYCLES_PER_NS; }
 uint32_t os_cpu(void) { return sim_the->self ? sim_the->self->k.cpu : 0; }
 
-/* A poller's round: some 64 of them, or until something changes on its core, rather than each one. */
+/* A poller's round: some 64 of them, or until something changes on its core, rather than each
+ * one. */
 void os_pause(void)
 {
     struct sim *s = sim_the;
@@ -32,7 +34,8 @@ static struct sim_thread *sleeper_on(struct sim *s, const void *word)
     return t && t->sp && t->futex == word ? t : 0;
 }
 
-/* Deadlines on a thread's own park word have no effect but a look after the monitor, which the simulator does not lose. */
+/* Deadlines on a thread's own park word have no effect but a look after the monitor, which the
+ * simulator does not lose. */
 int os_futex_wait(const void *word, uint32_t val, uint64_t deadline)
 {
     struct sim *s = sim_the;

@@ -1,13 +1,15 @@
 /* sim/program.h - what simulated programs do.  SPDX-License-Identifier: Apache-2.0
  *
- * A program has codes: sequences of operations, of which threads execute one each.  Thread 0 executes code `main`; it may create others
- * (SPAWN), and has a team for parallel regions (PARALLEL).  Codes are shared by all threads that execute them and not changed; what
- * changes (barriers, locks, channels, graphs) are the program's objects, named by index, each instance of the program having its own.
+ * A program has codes: sequences of operations, of which threads execute one each.  Thread 0
+ * executes code `main`; it may create others (SPAWN), and has a team for parallel regions
+ * (PARALLEL).  Codes are shared by all threads that execute them and not changed; what changes
+ * (barriers, locks, channels, graphs) are the program's objects, named by index, each instance of
+ * the program having its own.
  *
- * Whatever waits has a kind: how it waits.  The same program runs on both sides: as it is, under a model of the kernel, and under usf, where a
- * blocking wait gives the core up (sched_block), a yielding one makes scheduling points, and a busy-waiting one has had its loop patched
- * (sched_spin).
- */
+ * Whatever waits has a kind: how it waits.  The same program runs on both sides: as it is, under a
+ * model of the kernel, and under usf, where a blocking wait gives the core up (sched_block), a
+ * yielding one makes scheduling points, and a busy-waiting one has had its loop patched
+ * (sched_spin). */
 #ifndef USF_SIM_PROGRAM_H
 #define USF_SIM_PROGRAM_H
 
@@ -73,8 +75,9 @@ struct sim_code { struct sim_op *op; uint32_t nr; };
 
 struct sim_barrier_def { uint32_t parties; };       /* 0: the team of the region that it is met in */
 struct sim_channel_def { uint32_t capacity, initial; };     /* messages; capacity 0: no bound.  A semaphore is one with `initial` */
-/* Tasks with dependences: task i runs code `code` (or, SIM_NO_CODE, computes as `work` says) once `deps` others have ended; when it ends,
- * those in succ[first .. first + nr) have one less to wait for. */
+/* Tasks with dependences: task i runs code `code` (or, SIM_NO_CODE, computes as `work` says) once
+ * `deps` others have ended; when it ends, those in succ[first .. first + nr) have one less to wait
+ * for. */
 struct sim_graph_task { uint32_t code, deps, first, nr; struct sim_op work; };
 struct sim_graph_def { struct sim_graph_task *task; uint32_t *succ; uint32_t nr_tasks, nr_succ; };
 
@@ -101,8 +104,9 @@ struct sim_program {
     uint32_t nr_locks;
     struct sim_channel_def *channel; uint32_t nr_channels;
     struct sim_graph_def *graph; uint32_t nr_graphs;
-    /* Channels of other programs (microservices): channel i of this one is channel link[i].channel of program link[i].program.
-     * SIM_NO_CODE: its own.  Null: all its own.  It is the owner's definition that counts. */
+    /* Channels of other programs (microservices): channel i of this one is channel link[i].channel
+     * of program link[i].program. SIM_NO_CODE: its own.  Null: all its own.  It is the owner's
+     * definition that counts. */
     struct sim_link { uint32_t program, channel; } *link;
 };
 
@@ -115,10 +119,12 @@ struct sim_workload {
 #define SIM_EXPONENTIAL 0xffffu
 /* A number for a number: each bit of one depends on all of the other. */
 uint64_t sim_mix(uint64_t x);
-/* `ns` as the operation spreads it, with the next number of `random`: the same for who simulates and who executes. */
+/* `ns` as the operation spreads it, with the next number of `random`: the same for who simulates
+ * and who executes. */
 uint64_t sim_drawn(uint64_t *random, const struct sim_op *op, uint64_t ns);
 
-/* Are all indices in range, loops and calls well formed, tasks' dependences free of cycles?  False: why says what is not, and where. */
+/* Are all indices in range, loops and calls well formed, tasks' dependences free of cycles?  False:
+ * why says what is not, and where. */
 bool sim_workload_is_valid(const struct sim_workload *w, char *why, unsigned cap);
 /* Frees what malloc gave for the pointers above (cpus, which may be shared, excepted). */
 void sim_workload_free(struct sim_workload *w);

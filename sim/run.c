@@ -1,4 +1,5 @@
-/* sim/run.c - what a fiber executes: its program's operations.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/run.c - what a fiber executes: its program's operations. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -159,7 +160,8 @@ static void team_grow(struct sim_thread *t, struct sim_team *m, uint32_t members
     }
 }
 
-/* Those that wait in the dock go on with the region; who has not come to it yet finds that it has begun. */
+/* Those that wait in the dock go on with the region; who has not come to it yet finds that it has
+ * begun. */
 static void parallel(struct sim_thread *t, const struct sim_op *op)
 {
     struct sim *s = sim_the;
@@ -265,7 +267,8 @@ static struct sim_channel *channel(struct sim_thread *t, uint32_t i, uint32_t *c
     return &in->channel[i];
 }
 
-/* Several teams of a program may execute the same region at a time: a barrier of the team is each one's own. */
+/* Several teams of a program may execute the same region at a time: a barrier of the team is each
+ * one's own. */
 static void barrier(struct sim_thread *t, const struct sim_op *op)
 {
     struct sim_barrier *b = &t->inst->barrier[op->object];

@@ -1,4 +1,5 @@
-/* sim/segment.c - an instance's segment in the simulator's own memory.  SPDX-License-Identifier: Apache-2.0
+/* sim/segment.c - an instance's segment in the simulator's own memory.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The same tables as src/shm/create.c makes in a file; pages that nobody touches take no memory. */
 #include "sim/internal.h"

@@ -1,11 +1,12 @@
 /* sim/sim.h - the simulator's engine.  SPDX-License-Identifier: Apache-2.0
  *
- * One thread, discrete events, deterministic: the same machine, workload, options and seed give the same trace, byte for byte.  Under usf it
- * executes src/sched, src/policy and src/shm as they are, over a virtual implementation of src/os (os.c); without, a model of the kernel
- * alone decides (kernel.h).
+ * One thread, discrete events, deterministic: the same machine, workload, options and seed give the
+ * same trace, byte for byte.  Under usf it executes src/sched, src/policy and src/shm as they are,
+ * over a virtual implementation of src/os (os.c); without, a model of the kernel alone decides
+ * (kernel.h).
  *
- * A host process runs one simulation at a time: src/sched calls os_now() and its like without a handle.
- */
+ * A host process runs one simulation at a time: src/sched calls os_now() and its like without a
+ * handle. */
 #ifndef USF_SIM_SIM_H
 #define USF_SIM_SIM_H
 
@@ -52,8 +53,9 @@ struct sim_config {
     void (*progress)(void *arg, uint64_t now, uint64_t events);     /* now and then; may be null */
 };
 
-/* 0; -EINVAL (why: what is not valid), -ENOMEM, -ETIME (a limit was met; out holds what came until then), -EDEADLK (why: nobody can go on),
- * -EPROTO (an invariant does not hold: a bug).  Free out with sim_stats_free in any case. */
+/* 0; -EINVAL (why: what is not valid), -ENOMEM, -ETIME (a limit was met; out holds what came until
+ * then), -EDEADLK (why: nobody can go on), -EPROTO (an invariant does not hold: a bug).  Free out
+ * with sim_stats_free in any case. */
 int sim_run(const struct sim_config *c, struct sim_stats *out, char *why, unsigned cap);
 
 #endif

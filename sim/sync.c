@@ -1,7 +1,9 @@
-/* sim/sync.c - what threads wait for: barriers, locks, channels.  SPDX-License-Identifier: Apache-2.0
+/* sim/sync.c - what threads wait for: barriers, locks, channels.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * One way to wait for all of them: a queue of waiters, each of which is `granted` what it waits for.  How the CPU fares meanwhile is
- * the kind's affair, and the side's: under usf the scheduler's (usf.c), else the kernel model's, below. */
+ * One way to wait for all of them: a queue of waiters, each of which is `granted` what it waits
+ * for.  How the CPU fares meanwhile is the kind's affair, and the side's: under usf the scheduler's
+ * (usf.c), else the kernel model's, below. */
 #include "sim/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +32,8 @@ struct sim_thread *sim_queue_pop(struct sim *s, struct sim_queue *q)
     return t;
 }
 
-/* It is killed while it waits: in a channel that other programs use it would be granted what the next one waits for. */
+/* It is killed while it waits: in a channel that other programs use it would be granted what the
+ * next one waits for. */
 void sim_queue_leave(struct sim *s, struct sim_thread *t)
 {
     struct sim_queue *q = t->waits_in;
@@ -79,7 +82,8 @@ static void kernel_wait(struct sim *s, struct sim_thread *t, enum sim_wait how)
     t->how = SIM_HOW_NOT;
 }
 
-/* The caller has put it into a queue, from which somebody grants it what it waits for.  Null: it has been granted already. */
+/* The caller has put it into a queue, from which somebody grants it what it waits for.  Null: it
+ * has been granted already. */
 void sim_wait(struct sim_thread *t, struct sim_queue *q, enum sim_wait how)
 {
     struct sim *s = sim_the;
@@ -152,8 +156,8 @@ void sim_barrier(struct sim_thread *t, struct sim_barrier *b, uint32_t parties, 
 }
 
 /* ---- lock ---------------------------------------------------------------------------------------------- */
-/* A blocking one as futex mutexes are: unlock frees it and wakes one, who competes for it with newcomers.  Others are passed on to
- * the first in line, as ticket and queue locks are. */
+/* A blocking one as futex mutexes are: unlock frees it and wakes one, who competes for it with
+ * newcomers.  Others are passed on to the first in line, as ticket and queue locks are. */
 
 static void hold(struct sim_thread *t, struct sim_lock *l)
 {

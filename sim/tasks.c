@@ -1,8 +1,11 @@
-/* sim/tasks.c - a program's tasking runtime, as src/tasks is one.  SPDX-License-Identifier: Apache-2.0
+/* sim/tasks.c - a program's tasking runtime, as src/tasks is one.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A slot is the right to execute tasks; a thread holds it, or it is idle.  Each slot has a queue, and there is one for what threads without a
- * slot submit.  A worker that has ended a task takes the next one by a call: of its slot's queue, of the common one, the older half of another
- * slot's.  A task that pauses keeps its thread, and its slot goes to the next task.  So there is no idle slot while a task is ready. */
+ * A slot is the right to execute tasks; a thread holds it, or it is idle.  Each slot has a queue,
+ * and there is one for what threads without a slot submit.  A worker that has ended a task takes
+ * the next one by a call: of its slot's queue, of the common one, the older half of another slot's.
+ * A task that pauses keeps its thread, and its slot goes to the next task.  So there is no idle
+ * slot while a task is ready. */
 #include "sim/internal.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -160,7 +163,8 @@ static void park(struct sim_thread *t, struct sim_runtime *r)
     r->parked[r->nr_parked++] = t->k.id;
 }
 
-/* The thread keeps its slot from task to task; one whose slot is needed by a task that has its own thread parks. */
+/* The thread keeps its slot from task to task; one whose slot is needed by a task that has its own
+ * thread parks. */
 void sim_work(struct sim_thread *t)
 {
     struct sim_runtime *r = &t->inst->tasks;

@@ -1,18 +1,20 @@
-/* sim/unproductive.c - CPUs whose threads do nothing but yield to each other.  SPDX-License-Identifier: Apache-2.0
+/* sim/unproductive.c - CPUs whose threads do nothing but yield to each other.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A thread that waits in a loop of sched_yield yields whenever it runs: its spin is unproductive.
  * If that holds for all threads that the kernel may choose on a CPU, what happens there depends on
  * that CPU alone, until another one acts on it.  So the CPU is left alone, without events, until
- * then, or until the model
- * of the kernel may choose another thread, a tick comes, or a thread stops spinning (`unproductive` of
- * struct sim_kernel_ops says how long that surely takes).  Then it catches up: its yields are
- * executed one after the other, without fibers and without the heap.  As soon as the state is that
- * of some yields ago, but for times and virtual times that have grown alike for all threads, the
- * rest goes in one step: that period as many times as fits.
+ * then, or until the model of the kernel may choose another thread, a tick comes, or a thread stops
+ * spinning (`unproductive` of struct sim_kernel_ops says how long that surely takes).  Then it
+ * catches up: its yields are executed one after the other, without fibers and without the heap.  As
+ * soon as the state is that of some yields ago, but for times and virtual times that have grown
+ * alike for all threads, the rest goes in one step: that period as many times as fits.
  *
- * Results are the same, to the nanosecond and the last counter, trace_hash included (tests/sim/test_unproductive.c); only `events` counts what has been
- * simulated.  Left out of this: runs that are traced (the trace has each yield), CPUs with hardware threads (each switch tells the
- * siblings, whose work is rounded at that), models without `unproductive`, usf's threads (usf.c has its own way). */
+ * Results are the same, to the nanosecond and the last counter, trace_hash included
+ * (tests/sim/test_unproductive.c); only `events` counts what has been simulated.  Left out of this:
+ * runs that are traced (the trace has each yield), CPUs with hardware threads (each switch tells
+ * the siblings, whose work is rounded at that), models without `unproductive`, usf's threads (usf.c
+ * has its own way). */
 #include "sim/internal.h"
 #include <string.h>
 
@@ -178,7 +180,8 @@ static void skip(const struct round *r, const struct shot *a, const struct shot 
 
 /* ---- catching up ------------------------------------------------------------------------------------------ */
 
-/* The next yield, if it belongs to the round.  (A thread yields as soon as it has paid for getting there.) */
+/* The next yield, if it belongs to the round.  (A thread yields as soon as it has paid for getting
+ * there.) */
 static bool one(const struct round *r)
 {
     struct sim *s = r->s;
@@ -201,8 +204,9 @@ static void repeat(struct round *r, struct shot *a, struct shot *b)
     if (n) skip(r, a, b, n);
 }
 
-/* The shot to compare with is replaced after 1, 2, 4 ... returns of its thread: so a period of any length is found.  A period may be one
- * for a while only, until another thread has its turn: then the next is looked for. */
+/* The shot to compare with is replaced after 1, 2, 4 ... returns of its thread: so a period of any
+ * length is found.  A period may be one for a while only, until another thread has its turn: then
+ * the next is looked for. */
 static void catch_up(struct round *r)
 {
     struct shot a, b;

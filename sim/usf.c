@@ -1,10 +1,13 @@
-/* sim/usf.c - threads under usf: the real scheduler, called at the virtual times at which they would call it.  SPDX-License-Identifier: Apache-2.0
+/* sim/usf.c - threads under usf: the real scheduler, called at the virtual times at which they
+ * would call it.  SPDX-License-Identifier: Apache-2.0
  *
- * Each program has its own view (struct sched), as each process has; the monitor has another.  The policy's operations are called through
- * two hooks, which note who becomes ready and who is started, and change nothing.
+ * Each program has its own view (struct sched), as each process has; the monitor has another.  The
+ * policy's operations are called through two hooks, which note who becomes ready and who is
+ * started, and change nothing.
  *
- * The scheduler lock is never contended here, as a fiber executes a whole decision at one instant; what waiting for it takes is
- * reckoned: decisions are `lock_ns` apart, and who comes sooner pays for the wait. */
+ * The scheduler lock is never contended here, as a fiber executes a whole decision at one instant;
+ * what waiting for it takes is reckoned: decisions are `lock_ns` apart, and who comes sooner pays
+ * for the wait. */
 #include "sim/internal.h"
 #include "os/os.h"
 #include "policy/policy.h"
@@ -73,7 +76,8 @@ static void on_dequeue(struct usf_pol *p, uint32_t task)
     view_of(p)->inner.dequeue(p, task);
 }
 
-/* Whoever is chosen has waited for long: all that is known of it comes at once, not one record after another. */
+/* Whoever is chosen has waited for long: all that is known of it comes at once, not one record
+ * after another. */
 static uint32_t on_pick(struct usf_pol *p, uint32_t core)
 {
     const struct sim_view *v = view_of(p);
@@ -216,8 +220,8 @@ void sim_usf_leave(struct sim *s, struct sim_inst *i)
 
 /* ---- what a decision costs ------------------------------------------------------------------------- */
 
-/* Threads that yield at rest would take the lock each time.  If they are so many that it is never free, each turn at it is as long as all of
- * them need, less what each does outside. */
+/* Threads that yield at rest would take the lock each time.  If they are so many that it is never
+ * free, each turn at it is as long as all of them need, less what each does outside. */
 static uint64_t lock_wait_behind(struct sim *s)
 {
     const struct sim_costs *c = &s->m->cost;
@@ -282,7 +286,8 @@ static void spinner_del(struct sim *s, struct sim_thread *t)
     t->spin_at = 0;
 }
 
-/* A turn that finds no task for the core, after `unproductive` of them in a row, until the next one: no switch. */
+/* A turn that finds no task for the core, after `unproductive` of them in a row, until the next
+ * one: no switch. */
 static uint64_t unproductive_turn(const struct sim *s, bool yields, uint32_t unproductive)
 {
     const struct sim_costs *c = &s->m->cost;
@@ -290,8 +295,8 @@ static uint64_t unproductive_turn(const struct sim *s, bool yields, uint32_t unp
     return ns ? ns : 1;
 }
 
-/* Rounds of a busy-wait.  The scheduler may not know a thread that has come to this CPU, one that is just beginning: now and then the
- * kernel gets to choose, as in the runtime. */
+/* Rounds of a busy-wait.  The scheduler may not know a thread that has come to this CPU, one that
+ * is just beginning: now and then the kernel gets to choose, as in the runtime. */
 static void wait_rounds(struct sim *s, struct sim_thread *t, bool yields, uint64_t ns)
 {
     uint64_t next = t->strangers_at + (yields ? YIELD_STRANGERS_NS : SPIN_STRANGERS_NS);
@@ -321,9 +326,10 @@ static void keep(struct sim *s, struct sim_thread *t, bool yields, uint64_t unti
     t->self.yielded = s->now;
 }
 
-/* The rounds of a busy-wait that find nothing: until the wait is over, until a task becomes ready, or, if others are ready that no turn
- * has put on this core, until a turn that looks further.  These rounds may be thousands, and are one event: so the turns among them are
- * not executed but reckoned, by the numbers that give_way goes by (src/sched/wait.c). */
+/* The rounds of a busy-wait that find nothing: until the wait is over, until a task becomes ready,
+ * or, if others are ready that no turn has put on this core, until a turn that looks further.
+ * These rounds may be thousands, and are one event: so the turns among them are not executed but
+ * reckoned, by the numbers that give_way goes by (src/sched/wait.c). */
 static void spin(struct sim *s, struct sim_thread *t, bool yields, uint64_t until)
 {
     if (sched_keeps_core(&t->inst->view->s, &t->self)) {
@@ -361,10 +367,12 @@ static bool round_of(struct sim *s, struct sim_thread *t, bool yields)
     return ran;
 }
 
-/* All that is ready waits unproductively, as the thread itself: to hand the core around between them, which takes a decision and a switch each time, leads
- * to nothing.  So they are left as they are, until one is ready that has use for a core: then all go on yielding until it has one.  Differs
- * from yielding all the time, as `every_yield` has it, in who has the core meanwhile, and in how far each is in its round when it goes on; the lock's
- * load is reckoned (lock_wait_behind).  tests/sim/test_unproductive.c bounds what comes of it. */
+/* All that is ready waits unproductively, as the thread itself: to hand the core around between
+ * them, which takes a decision and a switch each time, leads to nothing.  So they are left as they
+ * are, until one is ready that has use for a core: then all go on yielding until it has one.
+ * Differs from yielding all the time, as `every_yield` has it, in who has the core meanwhile, and
+ * in how far each is in its round when it goes on; the lock's load is reckoned (lock_wait_behind).
+ * tests/sim/test_unproductive.c bounds what comes of it. */
 static void rest(struct sim *s, struct sim_thread *t, bool yields)
 {
     if (!spinner_add(s, t)) sim_fail(s, -ENOMEM, "no memory");
@@ -380,8 +388,8 @@ static bool may_rest(struct sim *s, struct sim_thread *t)
         && sched_core_is_wanted(&t->inst->view->s);
 }
 
-/* A thread in a recognised loop may go on by itself before it gives way.  Its rounds are one event: it looks when its patience ends or
- * when it is poked, not once per chunk. */
+/* A thread in a recognised loop may go on by itself before it gives way.  Its rounds are one event:
+ * it looks when its patience ends or when it is poked, not once per chunk. */
 static bool spins_on(struct sim *s, struct sim_thread *t, uint64_t until)
 {
     struct spinwait *w = &t->spin;
@@ -409,8 +417,9 @@ static void wait_busily(struct sim *s, struct sim_thread *t, bool yields, uint64
     t->unproductive = 0;
 }
 
-/* As src/sync/futex.c before it enters the scheduler: while nobody wants the core, it looks for as long as the governor of idle cores thinks
- * it is worth it.  Whoever ends such a wait does not enter the scheduler either. */
+/* As src/sync/futex.c before it enters the scheduler: while nobody wants the core, it looks for as
+ * long as the governor of idle cores thinks it is worth it.  Whoever ends such a wait does not
+ * enter the scheduler either. */
 static void look_first(struct sim *s, struct sim_thread *t)
 {
     struct sched *v = &t->inst->view->s;
@@ -476,8 +485,9 @@ void sim_usf_wake(struct sim_thread *t, const uint32_t *threads, unsigned n)
     }
 }
 
-/* A call that may block releases the core provisionally; a thread whose core was taken in one believes from then on that they block: it looks first, and as
- * these do (a simulated call without a wait is none), it gives the core up at once (src/runtime/calls.c). */
+/* A call that may block releases the core provisionally; a thread whose core was taken in one
+ * believes from then on that they block: it looks first, and as these do (a simulated call without
+ * a wait is none), it gives the core up at once (src/runtime/calls.c). */
 void sim_usf_sleep(struct sim_thread *t, uint64_t ns, bool certain)
 {
     struct sim *s = sim_the;
@@ -513,7 +523,8 @@ void sim_usf_yield(struct sim_thread *t)
 
 /* ---- the monitor ----------------------------------------------------------------------------------- */
 
-/* What the runtime does in the preemption signal's handler (look_at_itself), but that loops are known here. */
+/* What the runtime does in the preemption signal's handler (look_at_itself), but that loops are
+ * known here. */
 void sim_usf_signal(struct sim_thread *t)
 {
     struct sim *s = sim_the;

@@ -1,4 +1,5 @@
-/* nosv/alpi-defs.h - the features of ALPI that the library has.  SPDX-License-Identifier: Apache-2.0 */
+/* nosv/alpi-defs.h - the features of ALPI that the library has.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ALPI_DEFS_H
 #define ALPI_DEFS_H
 

@@ -1,4 +1,5 @@
-/* nosv/alpi.h - ALPI 1.2, the asynchronous low-level programming interface.  SPDX-License-Identifier: Apache-2.0 */
+/* nosv/alpi.h - ALPI 1.2, the asynchronous low-level programming interface.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef ALPI_INTERFACE_H
 #define ALPI_INTERFACE_H
 

@@ -49,9 +49,10 @@ struct usf_context_options {
  *     USF_PROFILE=FILE                           without `usf run`: [run] contexts of this profile alone
  * Both are read when a context is created.  Names that no context has are without effect. */
 
-/* Under `usf run`: the context borrows no CPUs, and no other context borrows its own.  Its threads run on its own alone, and threads of the process that are in no context, or
- * in another one that has not been given these CPUs as well, do not use them, also while they are idle.  (A process or context that would have
- * none left uses them.)  Without `usf run` there is no difference. */
+/* Under `usf run`: the context borrows no CPUs, and no other context borrows its own.  Its threads
+ * run on its own alone, and threads of the process that are in no context, or in another one that
+ * has not been given these CPUs as well, do not use them, also while they are idle.  (A process or
+ * context that would have none left uses them.)  Without `usf run` there is no difference. */
 #define USF_CONTEXT_STRICT 1u
 
 /* NULL, with errno:
@@ -83,17 +84,20 @@ usf_context_t *usf_context_current(void);
  *     EDEADLK    the thread executes a constructor for dlopen, and another thread executes constructors of this context, for which it must not wait
  * An exception may leave a constructor: the thread is in no other context than before then, and the library counts as constructed. */
 void *usf_context_open(usf_context_t *context, const char *library);
-/* The same, and libraries of the context that are loaded later find its symbols, and those of what it needs, after their own (as with
- * RTLD_GLOBAL): for libraries that are not linked with all that they use. */
+/* The same, and libraries of the context that are loaded later find its symbols, and those of what
+ * it needs, after their own (as with RTLD_GLOBAL): for libraries that are not linked with all that
+ * they use. */
 void *usf_context_open_global(usf_context_t *context, const char *library);
 /* The first of the context's libraries that defines it, in the order of their loading.
  *     ENOENT   none does */
 void *usf_context_symbol(usf_context_t *context, const char *name);
 
-/* 1: the program has loaded a stub (`usf shim`) of this library, a handle of usf_context_open; 0: it has not. */
+/* 1: the program has loaded a stub (`usf shim`) of this library, a handle of usf_context_open; 0:
+ * it has not. */
 int usf_context_has_stub(usf_context_t *context, void *library);
 
-/* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as snprintf. */
+/* The CPUs that its libraries see, as a list; the number of bytes that the text needs, as
+ * snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
 /* list: NULL: the program's.  Libraries look at them when they are loaded, or first used: set them before.  Threads of the context that live
  * are bound to the new ones at once; those with a mask of their own to the part of it that lies in them, or to all if there is none.  Under
@@ -116,8 +120,9 @@ void *usf_context_find(usf_context_t *context, const char *library);
 /* The context whose libraries have this address of code or data; NULL: none. */
 usf_context_t *usf_context_of(const void *address);
 
-/* Libraries whose file name matches (as for fnmatch) are shared among all contexts and the program, from the next one that is loaded on;
- * private_copies: they are not, whatever the list says.  reason: for messages. */
+/* Libraries whose file name matches (as for fnmatch) are shared among all contexts and the program,
+ * from the next one that is loaded on; private_copies: they are not, whatever the list says.
+ * reason: for messages. */
 int usf_context_share(const char *pattern, const char *reason, int private_copies);
 /* Why this library (a name or path) is shared; NULL: it is not. */
 const char *usf_context_shared(const char *library);

@@ -120,7 +120,8 @@ struct usf_pol_core {
 };
 #define USF_ROW_NS 100000u      /* yields that are no further apart are one wait; who runs for longer between two has worked */
 
-/* What waits in a group's own queues, as its process has last told; zero for a group of plain threads. */
+/* What waits in a group's own queues, as its process has last told; zero for a group of plain
+ * threads. */
 struct usf_pol_work {
     uint32_t ready;      /* tasks */
     int32_t  priority;   /* the highest of theirs */
@@ -128,8 +129,9 @@ struct usf_pol_work {
     uint64_t strict[USF_CORE_WORDS];  /* bit c: one of them may run on core c alone */
 };
 
-/* A group: the threads that a policy accounts for together.  A process that joins has one, and most never have another.  A runtime
- * inside a process may have a group of its own, with its own weight, priority and cores; `proc` tells which groups are of one process. */
+/* A group: the threads that a policy accounts for together.  A process that joins has one, and most
+ * never have another.  A runtime inside a process may have a group of its own, with its own weight,
+ * priority and cores; `proc` tells which groups are of one process. */
 struct usf_pol_group {
     uint32_t id;
     uint32_t nr_tasks;   /* attached */
@@ -140,8 +142,9 @@ struct usf_pol_group {
     int32_t  priority;   /* higher first; 0 = normal */
     uint32_t flags;      /* USF_GROUP_* */
     uint64_t progress;   /* pieces of work that it has finished (parallel regions), 0: unknown */
-    /* The policy's: cores that the group is told to reckon with (CPU counts, affinity queries, default team sizes); none set: all
-     * that it may use.  To change them, write them and then raise share_gen. */
+    /* The policy's: cores that the group is told to reckon with (CPU counts, affinity queries,
+     * default team sizes); none set: all that it may use.  To change them, write them and then
+     * raise share_gen. */
     uint64_t share[USF_CORE_WORDS];
     uint32_t share_gen;
     uint32_t width;      /* threads of its latest parallel region, 0: unknown */
@@ -226,7 +229,8 @@ static inline bool usf_cores_or(uint64_t *out, const uint64_t *a, const uint64_t
     for (uint32_t w = 0; w < USF_CORE_WORDS; w++) any |= out[w] = a[w] | b[w];
     return any != 0;
 }
-/* How many cores both sets have.  Without the instruction the compiler would call its library, which a policy must not. */
+/* How many cores both sets have.  Without the instruction the compiler would call its library,
+ * which a policy must not. */
 static inline uint32_t usf_cores_common(const uint64_t *a, const uint64_t *b)
 {
     uint32_t n = 0;
@@ -261,8 +265,8 @@ static inline uint32_t usf_next_core(const uint64_t *a, const uint64_t *b, uint3
     return USF_NONE;
 }
 
-/* The core of `set` that is nearest to `core`: itself, else one of its cache, of its node (sets that the policy keeps for each core), any.
- * USF_NONE: the set is empty. */
+/* The core of `set` that is nearest to `core`: itself, else one of its cache, of its node (sets
+ * that the policy keeps for each core), any. USF_NONE: the set is empty. */
 static inline uint32_t usf_nearest_core(const uint64_t *set, const uint64_t *same_llc, const uint64_t *same_node, uint32_t core)
 {
     if (usf_cores_has(set, core)) return core;
@@ -280,7 +284,8 @@ static inline bool usf_allowed(struct usf_pol *p, uint32_t group, uint32_t core)
 static inline void usf_give_way(struct usf_pol_core *core, uint64_t at)
 { __atomic_store_n(&core->give_way_at, at, __ATOMIC_RELAXED); }
 
-/* Set keeps_until of a core (0: ask).  Threads look at it without the scheduler's lock, too, which they would otherwise take in each round. */
+/* Set keeps_until of a core (0: ask).  Threads look at it without the scheduler's lock, too, which
+ * they would otherwise take in each round. */
 static inline void usf_keep(struct usf_pol_core *core, uint64_t until)
 { __atomic_store_n(&core->keeps_until, until, __ATOMIC_RELAXED); }
 
@@ -297,8 +302,9 @@ static inline bool usf_is_affine(struct usf_pol *p, const struct usf_pol_task *t
     return true;
 }
 
-/* Groups of one process may own some of its cores.  A task of such a group borrows a core that the group does not own: it runs there until a task
- * of the process's group that owns the core needs it.  Tasks of a group that owns no cores borrow none. */
+/* Groups of one process may own some of its cores.  A task of such a group borrows a core that the
+ * group does not own: it runs there until a task of the process's group that owns the core needs
+ * it.  Tasks of a group that owns no cores borrow none. */
 static inline bool usf_owns(struct usf_pol *p, uint32_t group, uint32_t core)
 {
     const struct usf_pol_group *g = usf_group(p, group);
@@ -317,27 +323,30 @@ static inline bool usf_may_run(struct usf_pol *p, uint32_t task, uint32_t core)
     return usf_allowed(p, t->group, core) && (!t->strict || usf_is_affine(p, t, core));
 }
 
-/* The kernel schedules; of usf only the spin-waits are in force, each round one sched_yield.  No other
- * operation is ever called. */
+/* The kernel schedules; of usf only the spin-waits are in force, each round one sched_yield.  No
+ * other operation is ever called. */
 #define USF_POLICY_KERNEL 1u
 
-/* No effect any more.  (Until API 4 the kernel was free to run another ready task than the one that pick had named.) */
+/* No effect any more.  (Until API 4 the kernel was free to run another ready task than the one that
+ * pick had named.) */
 #define USF_POLICY_SWAP 2u
 
-/* It may let a ready task wait without bound while others run (programs one after another, strict priorities between groups):
- * `usf policy check` then measures how long tasks wait, and asks for no bound. */
+/* It may let a ready task wait without bound while others run (programs one after another, strict
+ * priorities between groups): `usf policy check` then measures how long tasks wait, and asks for no
+ * bound. */
 #define USF_POLICY_CAN_STARVE 4u
 
 /* Its tick has something to do only while tasks wait, and is not called at other times. */
 #define USF_POLICY_TICK_WAITING 8u
 
-/* For usf's own policies; ignored in those of users.  While only tasks of one group are ready, those that
- * yield on a core may take turns there for up to a millisecond without the policy being asked, in the order
- * in which pick named them.  started is called for the first of these turns, and stopped for the last. */
+/* For usf's own policies; ignored in those of users.  While only tasks of one group are ready,
+ * those that yield on a core may take turns there for up to a millisecond without the policy being
+ * asked, in the order in which pick named them.  started is called for the first of these turns,
+ * and stopped for the last. */
 #define USF_POLICY_LEASES 16u
 
-/* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and dequeue
- * belong together: all three or none. */
+/* The operations.  Every one but `name` may be null: the default is given.  enqueue, pick and
+ * dequeue belong together: all three or none. */
 struct usf_policy_ops {
     uint32_t api;              /* USF_POLICY_API */
     uint32_t size;             /* sizeof(struct usf_policy_ops) */
@@ -345,40 +354,48 @@ struct usf_policy_ops {
     const char *description;   /* one line, for `usf policy list` */
     uint64_t flags;            /* USF_POLICY_* below; unknown ones are refused */
 
-    /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0.  If it takes over while programs run
-     * (usf policy set, the death of a thread inside an operation) group_add and task_add follow for all there are, enqueue for
-     * those that are ready, and started for those that run. */
+    /* The instance starts using the policy; data areas are zero.  Nonzero: refused.  Default: 0.
+     * If it takes over while programs run (usf policy set, the death of a thread inside an
+     * operation) group_add and task_add follow for all there are, enqueue for those that are ready,
+     * and started for those that run. */
     int (*init)(struct usf_pol *p);
-    /* A group / task joins or leaves (a leaving task is in no queue).  A task that changes its group leaves and joins.  Default: nothing. */
+    /* A group / task joins or leaves (a leaving task is in no queue).  A task that changes its
+     * group leaves and joins.  Default: nothing. */
     void (*group_add)(struct usf_pol *p, uint32_t group);
     void (*group_remove)(struct usf_pol *p, uint32_t group);
     void (*task_add)(struct usf_pol *p, uint32_t task);
     void (*task_remove)(struct usf_pol *p, uint32_t task);
 
     /* A task became ready and some cores are idle: name an idle core (bit set in `idle`) for it, or
-     * USF_NONE to have it queued.  Default: last core, then same cache, same node, any, if allowed. */
+     * USF_NONE to have it queued.  Default: last core, then same cache, same node, any, if
+     * allowed. */
     uint32_t (*select_core)(struct usf_pol *p, uint32_t task, const uint64_t idle[USF_CORE_WORDS]);
     /* Queue a ready task.  Default: one FIFO for the whole instance; yielders in a second one. */
     void (*enqueue)(struct usf_pol *p, uint32_t task, enum usf_why why);
-    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there.  If the core has a `current` one,
-     * that yields or is made to give way, and goes on if the answer is USF_NONE; otherwise the core is then idle. */
+    /* Take the next task for this core out of the queues, or USF_NONE.  It must be allowed there.
+     * If the core has a `current` one, that yields or is made to give way, and goes on if the
+     * answer is USF_NONE; otherwise the core is then idle. */
     uint32_t (*pick)(struct usf_pol *p, uint32_t core);
     /* Take this task out of the queues (it is queued). */
     void (*dequeue)(struct usf_pol *p, uint32_t task);
     /* `task` runs on `core` and yields while others are queued: true = switch (it is enqueued with
-     * USF_WHY_YIELD, then pick is called), false = let it go on (usf_keep: for how long the answer holds).  Default: true. */
+     * USF_WHY_YIELD, then pick is called), false = let it go on (usf_keep: for how long the answer
+     * holds).  Default: true. */
     bool (*yield)(struct usf_pol *p, uint32_t core, uint32_t task);
     /* A task was put on / taken off a core.  Default: nothing. */
     void (*started)(struct usf_pol *p, uint32_t core, uint32_t task);
     void (*stopped)(struct usf_pol *p, uint32_t core, uint32_t task);
-    /* Called by the monitor about once a millisecond while tasks wait, and each ten or so while some run and none waits.  Default: nothing. */
+    /* Called by the monitor about once a millisecond while tasks wait, and each ten or so while
+     * some run and none waits.  Default: nothing. */
     void (*tick)(struct usf_pol *p);
-    /* A group's weight, priority, flags or cores, or a queued task's priority, deadline or affinity (it has been taken out with
-     * dequeue, and is enqueued anew after) have changed.  Default: nothing. */
+    /* A group's weight, priority, flags or cores, or a queued task's priority, deadline or affinity
+     * (it has been taken out with dequeue, and is enqueued anew after) have changed.  Default:
+     * nothing. */
     void (*group_changed)(struct usf_pol *p, uint32_t group);
 };
-/* A later header of the same API version may append operations; `size` tells how many an object has.  An older, shorter table loads
- * (the rest are the defaults); a newer, longer one does if all that this version does not know is null. */
+/* A later header of the same API version may append operations; `size` tells how many an object
+ * has.  An older, shorter table loads (the rest are the defaults); a newer, longer one does if all
+ * that this version does not know is null. */
 #define USF_POLICY_SIZE_MIN offsetof(struct usf_policy_ops, group_changed)
 
 /* What a policy's shared object exports:  const struct usf_policy_ops usf_policy = { ... }; */

@@ -53,8 +53,9 @@ enum usf_place {
 
 #define USF_STRICT 1u   /* nowhere else; without: there if a core is free, else elsewhere */
 
-/* The call: prctl(USF_PRCTL, one of these, a, b, c).  Its result is one of the error numbers above, or 0; -1 with EINVAL is the kernel's own
- * answer.  Numbers and meaning stay as they are, so other languages may make it themselves. */
+/* The call: prctl(USF_PRCTL, one of these, a, b, c).  Its result is one of the error numbers above,
+ * or 0; -1 with EINVAL is the kernel's own answer.  Numbers and meaning stay as they are, so other
+ * languages may make it themselves. */
 #define USF_PRCTL 0x75736601
 enum usf_prctl {
     USF_PRCTL_ASK,              /* is this thread scheduled by usf? */
@@ -83,13 +84,16 @@ static inline int usf_prctl_(unsigned long what, unsigned long a, unsigned long 
     return r < 0 ? ENOSYS : r;
 }
 
-/* 0: the calling thread is scheduled by usf, and the other functions mean something; ENOSYS: it is not. */
+/* 0: the calling thread is scheduled by usf, and the other functions mean something; ENOSYS: it is
+ * not. */
 static inline int usf_task_is_scheduled(void) { return usf_prctl_(USF_PRCTL_ASK, 0, 0, 0); }
 
-/* -USF_PRIORITY_MAX to USF_PRIORITY_MAX; higher first, among the threads of the process; 0 is normal. */
+/* -USF_PRIORITY_MAX to USF_PRIORITY_MAX; higher first, among the threads of the process; 0 is
+ * normal. */
 static inline int usf_task_set_priority(int priority) { return usf_prctl_(USF_PRCTL_PRIORITY, (unsigned long)priority, 0, 0); }
 
-/* ns on CLOCK_MONOTONIC; 0: none, which is later than any.  It ranks, it is no promise; one that has passed still ranks first. */
+/* ns on CLOCK_MONOTONIC; 0: none, which is later than any.  It ranks, it is no promise; one that
+ * has passed still ranks first. */
 static inline int usf_task_set_deadline(uint64_t ns) { return usf_prctl_(USF_PRCTL_DEADLINE, ns, 0, 0); }
 
 static inline int usf_task_set_affinity(enum usf_place place, unsigned cpu, unsigned flags)
@@ -105,16 +109,18 @@ struct usf_work_counts {
     uint64_t wait_ns;       /* times from ready to running, summed up; an estimate from some of the tasks will do */
 };
 
-/* Add to the calling thread's counters.  Call it now and then (every some hundred tasks, and when there is nothing to do).  The only
- * error is ENOSYS. */
+/* Add to the calling thread's counters.  Call it now and then (every some hundred tasks, and when
+ * there is nothing to do).  The only error is ENOSYS. */
 static inline int usf_count_work(const struct usf_work_counts *n) { return usf_prctl_(USF_PRCTL_COUNT_WORK, (unsigned long)n, 0, 0); }
 
-/* 0: a recording of the instance is on, so the following calls mean something; ENODATA: none is.  A hint: ask it with the call above. */
+/* 0: a recording of the instance is on, so the following calls mean something; ENODATA: none is.  A
+ * hint: ask it with the call above. */
 static inline int usf_is_recorded(void) { return usf_prctl_(USF_PRCTL_RECORDED, 0, 0, 0); }
 
-/* The calling thread begins to execute a task, whose kind has this label (its first 16 bytes are recorded; null: none), and ends it.  Tasks
- * may be nested.  `task` is any number that no other task of the process has meanwhile, such as the address of its record; 0: not known.
- * 0, or ENODATA: no recording is on. */
+/* The calling thread begins to execute a task, whose kind has this label (its first 16 bytes are
+ * recorded; null: none), and ends it.  Tasks may be nested.  `task` is any number that no other
+ * task of the process has meanwhile, such as the address of its record; 0: not known. 0, or
+ * ENODATA: no recording is on. */
 static inline int usf_begin_work(const char *label, uint64_t task) { return usf_prctl_(USF_PRCTL_BEGIN_WORK, (unsigned long)label, task, 0); }
 static inline int usf_end_work(void) { return usf_prctl_(USF_PRCTL_END_WORK, 0, 0, 0); }
 
@@ -127,15 +133,17 @@ struct usf_work {
     uint64_t strict[16];    /* bit c: one of them may run on Linux CPU c alone */
 };
 
-/* Tell the instance's policy and `usf ps` what waits.  It stays so until the next call, so tell 0 as well.  To be called each some
- * milliseconds, not for each task.  Only ENOSYS can be returned. */
+/* Tell the instance's policy and `usf ps` what waits.  It stays so until the next call, so tell 0
+ * as well.  To be called each some milliseconds, not for each task.  Only ENOSYS can be
+ * returned. */
 static inline int usf_tell_queued_work(const struct usf_work *w) { return usf_prctl_(USF_PRCTL_QUEUED_WORK, (unsigned long)w, 0, 0); }
 
-/* The task can be executed from now on, or go on after a pause: the calling thread is about to queue it.  From here to its begin, or to where
- * it resumes, it waits for a thread. */
+/* The task can be executed from now on, or go on after a pause: the calling thread is about to
+ * queue it.  From here to its begin, or to where it resumes, it waits for a thread. */
 static inline int usf_ready_work(uint64_t task) { return usf_prctl_(USF_PRCTL_READY_WORK, task, 0, 0); }
 
-/* The task that the calling thread executes waits for something else, and its CPU is for other tasks; it goes on. */
+/* The task that the calling thread executes waits for something else, and its CPU is for other
+ * tasks; it goes on. */
 static inline int usf_pause_work(void) { return usf_prctl_(USF_PRCTL_PAUSE_WORK, 0, 0, 0); }
 static inline int usf_resume_work(uint64_t task) { return usf_prctl_(USF_PRCTL_RESUME_WORK, task, 0, 0); }
 
@@ -159,20 +167,25 @@ enum usf_group_cpus {
 };
 #define USF_GROUP_FIRST UINT32_MAX
 
-/* A further group of the process.  0; EINVAL: weight, priority or kind; EAGAIN: the instance has no room for more groups; ENOSYS. */
+/* A further group of the process.  0; EINVAL: weight, priority or kind; EAGAIN: the instance has no
+ * room for more groups; ENOSYS. */
 static inline int usf_group_make(struct usf_group_options *o) { return usf_prctl_(USF_PRCTL_GROUP_MAKE, (unsigned long)o, 0, 0); }
-/* Weight, priority, CPUs and kind of a further group are these from now on; the name stays.  Threads that run leave CPUs that are not the
- * group's any more at their next scheduling point, or when others need these; the calling thread at once.  0, EINVAL, ESRCH, ENOSYS. */
+/* Weight, priority, CPUs and kind of a further group are these from now on; the name stays.
+ * Threads that run leave CPUs that are not the group's any more at their next scheduling point, or
+ * when others need these; the calling thread at once.  0, EINVAL, ESRCH, ENOSYS. */
 static inline int usf_group_adjust(const struct usf_group_options *o) { return usf_prctl_(USF_PRCTL_GROUP_ADJUST, (unsigned long)o, 0, 0); }
-/* Its threads go back to the first group.  0; ESRCH: it is no further group of this process; ENOSYS. */
+/* Its threads go back to the first group.  0; ESRCH: it is no further group of this process;
+ * ENOSYS. */
 static inline int usf_group_end(uint32_t group) { return usf_prctl_(USF_PRCTL_GROUP_END, group, 0, 0); }
-/* The calling thread is in this group from now on; threads that it creates begin in the first one.  0, ESRCH, ENOSYS. */
+/* The calling thread is in this group from now on; threads that it creates begin in the first one.
+ * 0, ESRCH, ENOSYS. */
 static inline int usf_group_enter(uint32_t group) { return usf_prctl_(USF_PRCTL_GROUP_ENTER, group, 0, 0); }
 
 /* ---- for who loads code by other means than dlopen ---------------------------------------------------- */
 
-/* The code of a loaded library, whose base address (link_map.l_addr) this is, was mapped anew: usf looks at it again, for system calls and for
- * loops that wait.  To be called while the dynamic linker loads (in a constructor).  ENOENT: there is no such library. */
+/* The code of a loaded library, whose base address (link_map.l_addr) this is, was mapped anew: usf
+ * looks at it again, for system calls and for loops that wait.  To be called while the dynamic
+ * linker loads (in a constructor).  ENOENT: there is no such library. */
 static inline int usf_text_replaced(void *base) { return usf_prctl_(USF_PRCTL_TEXT_REPLACED, (unsigned long)base, 0, 0); }
 
 #ifdef __cplusplus

@@ -32,7 +32,8 @@ struct command {
 extern const struct command sim_commands[];
 
 /* ---- options.c ---------------------------------------------------------------------------------- */
-/* argv behind the command's name.  -1: go on; else the exit code (help was printed, or the mistake said). */
+/* argv behind the command's name.  -1: go on; else the exit code (help was printed, or the mistake
+ * said). */
 int options_parse(const struct command *c, struct options *o, int argc, char **argv);
 void options_help(FILE *f, const struct command *c);
 void trouble(const char *fmt, ...) __attribute__((format(printf, 1, 2)));  /* one line on stderr */
@@ -47,8 +48,8 @@ bool load_policy(const char *spec, struct sim_config *c);
 void say_error(const struct lang_error *e);
 void say_machine_error(const struct mach_error *e);
 
-/* For machines with more than USF_CORES_MAX CPUs there is another build of this program: goes on as that one, with the same arguments.
- * Comes back only if it cannot (said). */
+/* For machines with more than USF_CORES_MAX CPUs there is another build of this program: goes on as
+ * that one, with the same arguments. Comes back only if it cannot (said). */
 void go_large(uint32_t nr_cpus);
 extern char **sim_argv;
 

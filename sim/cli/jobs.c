@@ -1,8 +1,8 @@
 /* sim/cli/jobs.c - simulations in processes of their own.  SPDX-License-Identifier: Apache-2.0
  *
- * The engine runs one simulation at a time in a process; and a policy that crashes takes only its own run with it.  What a child has
- * found comes back through a pipe: struct outcome, then its programs.  The order of results is that of the jobs.
- */
+ * The engine runs one simulation at a time in a process; and a policy that crashes takes only its
+ * own run with it.  What a child has found comes back through a pipe: struct outcome, then its
+ * programs.  The order of results is that of the jobs. */
 #include "sim/cli/cli.h"
 #include <errno.h>
 #include <poll.h>

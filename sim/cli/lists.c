@@ -1,4 +1,5 @@
-/* sim/cli/lists.c - usf sim machines, workloads, policies, check, calibrate.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/cli/lists.c - usf sim machines, workloads, policies, check, calibrate.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "policy/policy.h"
 #include "sim/cli/cli.h"
 #include "sim/linux/kernel.h"

@@ -1,4 +1,5 @@
-/* sim/cli/load.c - workloads, machines and policies by name.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/cli/load.c - workloads, machines and policies by name. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "policy/policy.h"
 #include "sim/cli/cli.h"
 #include "sim/linux/kernel.h"

@@ -1,4 +1,5 @@
-/* sim/cli/one.c - one simulation, and each of its programs alone.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/cli/one.c - one simulation, and each of its programs alone.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/cli/cli.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -45,7 +46,8 @@ static bool same_program(const struct sim_program *a, const struct sim_program *
     return true;
 }
 
-/* How long program i takes when it has the machine for itself; 0: that cannot be had (it needs others, or a limit was met). */
+/* How long program i takes when it has the machine for itself; 0: that cannot be had (it needs
+ * others, or a limit was met). */
 static uint64_t alone(const struct sim_config *c, const struct sim_workload *w, uint32_t i)
 {
     struct sim_program p = w->program[i];

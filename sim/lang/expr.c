@@ -96,7 +96,8 @@ static void args_of_call(struct parser *p, struct lang_expr **arg, unsigned *nr,
     if (*nr < min) fail_at(p, from, "%s takes %u arguments", name, min);
 }
 
-/* All arguments of one dimension, which is also the result's, except for shape parameters and pure numbers. */
+/* All arguments of one dimension, which is also the result's, except for shape parameters and pure
+ * numbers. */
 static struct lang_dim dim_of_call(struct parser *p, const struct lang_expr *e)
 {
     enum lang_fn f = (enum lang_fn)e->slot;

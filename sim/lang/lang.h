@@ -1,11 +1,11 @@
 /* sim/lang/lang.h - the workload language: text to a tree.  SPDX-License-Identifier: Apache-2.0
  *
- * docs/simulator.md describes the language.  A tree is made by lang_parse from files or from memory, is never changed after,
- * and lives in one arena until lang_free.  Every expression has a dimension (time and bytes, each to a power), which is
- * checked while parsing: `compute 5` is an error, `compute 5ms` is not.
+ * docs/simulator.md describes the language.  A tree is made by lang_parse from files or from
+ * memory, is never changed after, and lives in one arena until lang_free.  Every expression has a
+ * dimension (time and bytes, each to a power), which is checked while parsing: `compute 5` is an
+ * error, `compute 5ms` is not.
  *
- * Values are doubles: numbers, times in ns, sizes in bytes, bandwidths in bytes per ns.
- */
+ * Values are doubles: numbers, times in ns, sizes in bytes, bandwidths in bytes per ns. */
 #ifndef USF_SIM_LANG_H
 #define USF_SIM_LANG_H
 
@@ -81,7 +81,8 @@ struct lang_stmt {
     bool fixed;                 /* a block: nothing in it depends on a variable of the thread, nor is drawn by chance here */
     struct lang_pos pos;
     struct lang_stmt *next, *body, *other;   /* other: else */
-    /* time, count, condition or value (null: the default); then: bandwidth (compute), last value (for); memory's part (compute) */
+    /* time, count, condition or value (null: the default); then: bandwidth (compute), last value
+     * (for); memory's part (compute) */
     struct lang_expr *e, *e2, *e3;
     uint32_t slot;              /* variable of for and set */
     struct lang_use use;        /* no object: the team's barrier */
@@ -145,8 +146,9 @@ struct lang_workload {
     struct lang_arena *arena;
 };
 
-/* Null: *err says why.  `text` null: the file is read.  Files included and traces are looked for beside the one that
- * names them; `read` (null: the file system) reads one: malloc'd, NUL-terminated, or null with *why. */
+/* Null: *err says why.  `text` null: the file is read.  Files included and traces are looked for
+ * beside the one that names them; `read` (null: the file system) reads one: malloc'd,
+ * NUL-terminated, or null with *why. */
 typedef char *lang_read_fn(const char *path, size_t *size, char *why, size_t cap);
 struct lang_workload *lang_parse(const char *path, const char *text, size_t size, lang_read_fn *read, struct lang_error *err);
 void lang_free(struct lang_workload *w);

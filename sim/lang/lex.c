@@ -121,7 +121,8 @@ static void read_word(struct parser *p)
 {
     struct lexer *x = &p->x;
     size_t n = 0;
-    /* a dash within a name, as in `co-exec`, unless it may be a minus: names of programs are few, subtractions write blanks */
+    /* a dash within a name, as in `co-exec`, unless it may be a minus: names of programs are few,
+     * subtractions write blanks */
     while (x->p < x->end && (letter(*x->p) || digit(*x->p) || (*x->p == '.' && n))) {
         if (n == LANG_NAME_MAX) fail(p, "a name of more than %u characters", LANG_NAME_MAX);
         x->name[n++] = *x->p++;

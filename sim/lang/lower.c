@@ -1,4 +1,5 @@
-/* sim/lang/lower.c - a workload becomes programs that arrive.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/lang/lower.c - a workload becomes programs that arrive. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/lang/lower_in.h"
 #include "base/base.h"
 #include "sim/kernel.h"
@@ -51,7 +52,8 @@ double lower_random(struct lower *l)
     return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
 }
 
-/* A stream of its own for each purpose, so that one more draw in one place changes nothing elsewhere. */
+/* A stream of its own for each purpose, so that one more draw in one place changes nothing
+ * elsewhere. */
 static void reseed(struct lower *l, uint64_t seed, uint64_t stream)
 {
     l->random = seed * 0xd1342543de82ef95 + stream * 0xaf251af3b0f025b5 + 1;

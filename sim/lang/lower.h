@@ -1,9 +1,11 @@
-/* sim/lang/lower.h - from the language's tree to what the engine executes.  SPDX-License-Identifier: Apache-2.0
+/* sim/lang/lower.h - from the language's tree to what the engine executes.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Everything that is known beforehand is decided here: params, arguments, arrivals, how many threads, what their loops depend on, which
- * task waits for which.  A loop becomes a loop of the engine where its rounds are alike, and is written out where they are not.
- * exp and uniform, as the time of compute, io and sleep, are drawn by the engine each time; all else that is random is drawn here, by seed.
- */
+ * Everything that is known beforehand is decided here: params, arguments, arrivals, how many
+ * threads, what their loops depend on, which task waits for which.  A loop becomes a loop of the
+ * engine where its rounds are alike, and is written out where they are not. exp and uniform, as the
+ * time of compute, io and sleep, are drawn by the engine each time; all else that is random is
+ * drawn here, by seed. */
 #ifndef USF_SIM_LANG_LOWER_H
 #define USF_SIM_LANG_LOWER_H
 

@@ -218,7 +218,8 @@ static uint32_t thread_code(struct lower *l, struct lang_thread *t, uint64_t ind
     return code;
 }
 
-/* `nr` threads from the `first` on; those that follow each other with the same code in one operation. */
+/* `nr` threads from the `first` on; those that follow each other with the same code in one
+ * operation. */
 static void spawn(struct lower *l, struct lang_thread *t, uint64_t first, uint64_t nr, struct lang_pos pos)
 {
     uint32_t last = SIM_NO_CODE;
@@ -257,11 +258,13 @@ void lower_threads(struct lower *l)
         all += n;
     }
     if (!first) lower_fail(l, l->lp->pos, "no thread of '%s' is there at its start: all have a count of 0", l->lp->name);
-    /* A task comes after those that it submits: however long such a row is, each finds the next one done. */
+    /* A task comes after those that it submits: however long such a row is, each finds the next one
+     * done. */
     for (struct lang_thread *t = l->lp->threads; t; t = t->next)
         if (t->is_task) thread_code(l, t, 0, 1);
     lower_begin(l);
-    /* The first one is the program's main thread, unless it joins: it is to wait for its own threads then, not for its brothers. */
+    /* The first one is the program's main thread, unless it joins: it is to wait for its own
+     * threads then, not for its brothers. */
     bool apart = all > 1 && first->joins;
     for (struct lang_thread *t = l->lp->threads; t; t = t->next) {
         if (t->is_task) continue;

@@ -1,8 +1,9 @@
-/* sim/lang/lower_graph.c - tasks with dependences: who waits for whom.  SPDX-License-Identifier: Apache-2.0
+/* sim/lang/lower_graph.c - tasks with dependences: who waits for whom.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * As in OpenMP and OmpSs: a task that reads a datum waits for the last one before it that writes it; one that writes, for the last
- * writer and for all that have read since.  "Before" is the order in which the statements name them.
- */
+ * As in OpenMP and OmpSs: a task that reads a datum waits for the last one before it that writes
+ * it; one that writes, for the last writer and for all that have read since.  "Before" is the order
+ * in which the statements name them. */
 #include "sim/lang/lower_in.h"
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,8 @@ void lower_task(struct lower *l, const struct lang_stmt *s)
     g->mark[i] = 0;
     g->task[i] = (struct sim_graph_task){.code = SIM_NO_CODE};
     g->nr_tasks++;
-    /* what it waits for, first: a task that reads and writes the same waits for those before it, not for itself */
+    /* what it waits for, first: a task that reads and writes the same waits for those before it,
+     * not for itself */
     for (const struct lang_dep *d = s->deps; d; d = d->next) access_datum(l, g, i, d, s->pos);
     unsigned teams = l->teams;
     l->teams = 0;               /* each task has its own code: what is drawn there is its own */

@@ -1,4 +1,5 @@
-/* sim/lang/parse.c - workload files: what there is, and when it starts.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/lang/parse.c - workload files: what there is, and when it starts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/lang/parse.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* sim/linux/balance.c - load balancing between CPUs.  SPDX-License-Identifier: Apache-2.0
  *
- * Domains are nested: hardware threads of a core, cores of a cache, caches of a node, nodes of the machine.  A CPU that takes tasks
- * from others looks at one domain at a time: which of its parts (the domains one level below; CPUs at the lowest) is the most crowded,
- * how much that has too much compared with the taker's own part, and which of its queues gives it.  A CPU that falls idle takes one
- * task; at ticks busy CPUs take now and then, for themselves and on behalf of the idle ones.  Running tasks stay where they are. */
+ * Domains are nested: hardware threads of a core, cores of a cache, caches of a node, nodes of the
+ * machine.  A CPU that takes tasks from others looks at one domain at a time: which of its parts
+ * (the domains one level below; CPUs at the lowest) is the most crowded, how much that has too much
+ * compared with the taker's own part, and which of its queues gives it.  A CPU that falls idle
+ * takes one task; at ticks busy CPUs take now and then, for themselves and on behalf of the idle
+ * ones.  Running tasks stay where they are. */
 #include "sim/linux/linux.h"
 
 enum { LEVELS = 4 }; /* level l spreads the domains l - 1 of one domain l; below level 0 are the CPUs */
@@ -75,7 +77,8 @@ static bool survey(const struct lx *lx, uint32_t cpu, int level, enum occasion w
     return true;
 }
 
-/* The queue of the part with the most weight, of those with two tasks at least.  (Real-time tasks are pulled by rt.c.) */
+/* The queue of the part with the most weight, of those with two tasks at least.  (Real-time tasks
+ * are pulled by rt.c.) */
 static struct lx_queue *giver(struct lx *lx, int level, const struct part *p)
 {
     struct lx_queue *best = NULL;
@@ -87,7 +90,8 @@ static struct lx_queue *giver(struct lx *lx, int level, const struct part *p)
     return best;
 }
 
-/* The more often the CPU came away with nothing, the less it minds: that a task's cache is warm, that it is more than was to be taken. */
+/* The more often the CPU came away with nothing, the less it minds: that a task's cache is warm,
+ * that it is more than was to be taken. */
 static bool wanted(const struct lx *lx, const struct lx_task *t, uint32_t cpu, const struct share *s, uint32_t failed)
 {
     bool warm = t->last_ran && lx->now - t->last_ran < lx->cfg.migration_cost;
@@ -131,7 +135,8 @@ static uint32_t take(struct lx *lx, uint32_t cpu, int level, enum occasion when)
     return taken;
 }
 
-/* Levels whose domains have more than one part; on machines without hardware threads level 0 has none, and so on. */
+/* Levels whose domains have more than one part; on machines without hardware threads level 0 has
+ * none, and so on. */
 static bool useful(const struct lx *lx, int level)
 { return level == 0 ? lx->nr_span[0] < lx->nr_cpus : lx->nr_span[level] < lx->nr_span[level - 1]; }
 
@@ -154,8 +159,8 @@ static bool takes_for_part(const struct lx *lx, uint32_t cpu, int level)
     return *c == cpu;
 }
 
-/* How long until the CPU looks at its domain again: a ms for each CPU of it, and 16 where there is something else to do (less a tick:
- * levels do not come due together).  A tick at least. */
+/* How long until the CPU looks at its domain again: a ms for each CPU of it, and 16 where there is
+ * something else to do (less a tick: levels do not come due together).  A tick at least. */
 static uint64_t pause_after(const struct lx *lx, uint32_t cpu, int level, enum occasion when)
 {
     uint32_t d = lx->span[level][cpu];

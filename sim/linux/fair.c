@@ -65,7 +65,8 @@ void lx_fair_account(struct lx *lx, struct lx_queue *q)
 
 /* ---- Joining and leaving -------------------------------------------------------------------------------- */
 
-/* EEVDF: the lag a task leaves with, bounded so that a long sleep neither earns nor costs more than two slices (a tick at least). */
+/* EEVDF: the lag a task leaves with, bounded so that a long sleep neither earns nor costs more than
+ * two slices (a tick at least). */
 static int64_t bounded_lag(const struct lx *lx, const struct lx_queue *q, const struct lx_task *t)
 {
     int64_t lag = lx_average(q) - t->vruntime, most = 2 * request(t), tick = lx_virtual(lx->cfg.tick, t->weight);
@@ -74,8 +75,8 @@ static int64_t bounded_lag(const struct lx *lx, const struct lx_queue *q, const 
     return lag < most ? lag : most;
 }
 
-/* The average A of weight W moves towards a newcomer of weight w.  For its lag to be l once it is in, it has to join at A - x with
- * x - x w / (W + w) = l, that is x = l (W + w) / W. */
+/* The average A of weight W moves towards a newcomer of weight w.  For its lag to be l once it is
+ * in, it has to join at A - x with x - x w / (W + w) = l, that is x = l (W + w) / W. */
 static void eevdf_join(const struct lx_queue *q, struct lx_task *t, enum lx_why why)
 {
     int64_t length = why == LX_FOR_MOVE ? t->rest : t->fresh ? request(t) / 2 : request(t);
@@ -85,8 +86,8 @@ static void eevdf_join(const struct lx_queue *q, struct lx_task *t, enum lx_why 
     t->deadline = t->vruntime + length;
 }
 
-/* CFS: the task's part of the period, among `nr` tasks of weight `sum`.  The period is stretched when there are too many to give each
- * the least granularity. */
+/* CFS: the task's part of the period, among `nr` tasks of weight `sum`.  The period is stretched
+ * when there are too many to give each the least granularity. */
 static uint64_t cfs_turn(const struct lx *lx, const struct lx_task *t, uint64_t nr, uint64_t sum)
 {
     uint64_t least = nr * lx->cfg.min_granularity, period = least > lx->cfg.latency ? least : lx->cfg.latency;
@@ -175,8 +176,8 @@ static struct lx_task *eevdf_best(const struct lx *lx, const struct lx_queue *q)
     return !other || shielded || mine->deadline < other->deadline ? mine : other;
 }
 
-/* CFS: one task of a queue may have a bias: the last that yielded counts as one that has had more, the last that a wake-up preempted as
- * one that has had less. */
+/* CFS: one task of a queue may have a bias: the last that yielded counts as one that has had more,
+ * the last that a wake-up preempted as one that has had less. */
 static int64_t cfs_rank(const struct lx_queue *q, const struct lx_task *t)
 { return t->vruntime + (q->biased == t->id + 1 ? q->bias : 0); }
 
@@ -227,8 +228,8 @@ void lx_fair_wakeup(struct lx *lx, struct lx_queue *q, struct lx_task *t)
     lx_resched(lx, q->cpu);
 }
 
-/* CFS: a turn lasts as long as the task's part of the period, or the least granularity if it is more than such a part ahead of another.
- * (EEVDF's requests end in lx_fair_account.) */
+/* CFS: a turn lasts as long as the task's part of the period, or the least granularity if it is
+ * more than such a part ahead of another. (EEVDF's requests end in lx_fair_account.) */
 void lx_fair_tick(struct lx *lx, struct lx_queue *q)
 {
     lx_fair_account(lx, q);

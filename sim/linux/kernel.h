@@ -19,7 +19,8 @@ extern const struct sim_kernel_ops sim_kernel_eevdf, sim_kernel_eevdf_1000, sim_
 extern const struct sim_kernel_ops *const sim_kernels[];
 const struct sim_kernel_ops *sim_kernel_find(const char *name);
 
-/* All busy-waits of the workload look and yield instead; answers with how many operations it changed. */
+/* All busy-waits of the workload look and yield instead; answers with how many operations it
+ * changed. */
 uint32_t sim_spins_to_yields(struct sim_workload *w);
 
 #endif

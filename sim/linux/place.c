@@ -1,7 +1,8 @@
 /* sim/linux/place.c - on which CPU a task wakes up.  SPDX-License-Identifier: Apache-2.0
  *
- * New tasks go down the levels of the machine to the least loaded group, then CPU.  Waking tasks choose between their
- * last CPU and the waker's, then look for an idle CPU below the same last-level cache. */
+ * New tasks go down the levels of the machine to the least loaded group, then CPU.  Waking tasks
+ * choose between their last CPU and the waker's, then look for an idle CPU below the same
+ * last-level cache. */
 #include "sim/linux/linux.h"
 
 enum { PHYS, LLC, NODE, SYSTEM };
@@ -32,7 +33,8 @@ static bool reaches(const struct lx *lx, const struct lx_task *t, int level, uin
     return false;
 }
 
-/* Is group a (of the level) clearly roomier than b?  It has more idle CPUs, else less load per CPU, by `pct`. */
+/* Is group a (of the level) clearly roomier than b?  It has more idle CPUs, else less load per CPU,
+ * by `pct`. */
 static bool roomier(const struct lx *lx, int level, uint32_t a, uint32_t b, uint32_t pct)
 {
     const uint32_t *idle = lx->dom_idle[level], *first = lx->first[level];
@@ -41,7 +43,8 @@ static bool roomier(const struct lx *lx, int level, uint32_t a, uint32_t b, uint
     return w[a] * (first[b + 1] - first[b]) * pct < w[b] * (first[a + 1] - first[a]) * 100;
 }
 
-/* The roomiest group of `level` within domain d of level + 1; `near`'s own unless another is clearly better.  LX_NONE: it may use none. */
+/* The roomiest group of `level` within domain d of level + 1; `near`'s own unless another is
+ * clearly better.  LX_NONE: it may use none. */
 static uint32_t choose_group(const struct lx *lx, const struct lx_task *t, int level, uint32_t d, uint32_t near)
 {
     const uint32_t *span = lx->span[level], *cpus = lx->members[level + 1], *end = lx->first[level + 1] + d;
@@ -75,8 +78,8 @@ uint32_t lx_place_new(struct lx *lx, struct lx_task *t, uint32_t near)
 
 /* ---- Waking tasks --------------------------------------------------------------------------------------- */
 
-/* Does the task leave its last CPU, which is busy, for its waker's?  If that is idle and has the same cache; else if it would be less
- * loaded, clearly so, with the task than the last one is. */
+/* Does the task leave its last CPU, which is busy, for its waker's?  If that is idle and has the
+ * same cache; else if it would be less loaded, clearly so, with the task than the last one is. */
 static bool follows(const struct lx *lx, const struct lx_task *t, uint32_t waker, uint32_t last)
 {
     if (!lx_may(t, waker) || lx_bit(lx->idle, last)) return false;
@@ -90,7 +93,8 @@ static bool whole_core_idle(const struct lx *lx, uint32_t c)
     return lx->dom_idle[PHYS][p] == lx->first[PHYS][p + 1] - lx->first[PHYS][p];
 }
 
-/* The idle CPU of that cache that comes next in the machine's order, from `start` on and around; LX_NONE: there is none. */
+/* The idle CPU of that cache that comes next in the machine's order, from `start` on and around;
+ * LX_NONE: there is none. */
 static uint32_t next_idle(const struct lx *lx, const struct lx_task *t, uint32_t start, bool whole)
 {
     uint32_t d = lx->span[LLC][start], after = LX_NONE, around = LX_NONE;
@@ -105,7 +109,8 @@ static uint32_t next_idle(const struct lx *lx, const struct lx_task *t, uint32_t
     return after != LX_NONE ? after : around;
 }
 
-/* One that may be had at once if there is one: by the task's last cache contents, then by how much of a core it gets. */
+/* One that may be had at once if there is one: by the task's last cache contents, then by how much
+ * of a core it gets. */
 static uint32_t idle_near(const struct lx *lx, const struct lx_task *t, uint32_t at, uint32_t last)
 {
     uint32_t d = lx->span[LLC][at], c = LX_NONE;

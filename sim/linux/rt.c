@@ -1,9 +1,9 @@
 /* sim/linux/rt.c - SCHED_FIFO and SCHED_RR.  SPDX-License-Identifier: Apache-2.0
  *
- * One list per priority; the first task of the highest list runs until it blocks, yields, is preempted by a higher
- * one or, with SCHED_RR, has used up its slice while others of its priority wait.  A wake-up looks for another CPU
- * only where the last one runs an equal or higher real-time task; a CPU that is about to run something lower
- * pulls waiting real-time tasks from others. */
+ * One list per priority; the first task of the highest list runs until it blocks, yields, is
+ * preempted by a higher one or, with SCHED_RR, has used up its slice while others of its priority
+ * wait.  A wake-up looks for another CPU only where the last one runs an equal or higher real-time
+ * task; a CPU that is about to run something lower pulls waiting real-time tasks from others. */
 #include "sim/linux/linux.h"
 
 static int prio_of(const struct lx *lx, uint32_t task)
@@ -64,7 +64,8 @@ void lx_rt_tick(struct lx *lx, struct lx_queue *q, struct lx_task *t)
     }
 }
 
-/* Where it may run at once: its last CPU, else the nearest CPU that runs something lower; else its last one. */
+/* Where it may run at once: its last CPU, else the nearest CPU that runs something lower; else its
+ * last one. */
 uint32_t lx_rt_place(struct lx *lx, struct lx_task *t, uint32_t prev)
 {
     int mine = (int)t->rt_prio;
@@ -85,7 +86,8 @@ uint32_t lx_rt_place(struct lx *lx, struct lx_task *t, uint32_t prev)
     return lx_may(t, prev) ? prev : lx_any_allowed(lx, t, prev);
 }
 
-/* What queue `from` can give to a CPU: its first waiting task that may run there, unless its own CPU is about to switch to it. */
+/* What queue `from` can give to a CPU: its first waiting task that may run there, unless its own
+ * CPU is about to switch to it. */
 static struct lx_task *to_give(struct lx *lx, const struct lx_queue *from, uint32_t to)
 {
     struct lx_task *t = from->nr_rt ? lx_rt_first(lx, from) : NULL;
@@ -93,7 +95,8 @@ static struct lx_task *to_give(struct lx *lx, const struct lx_queue *from, uint3
     return t && lx_bit(lx->resched, from->cpu) && (int)t->rt_prio > prio_of(lx, from->curr) ? NULL : t;
 }
 
-/* The CPU is about to run nothing, or something lower than a real-time task that waits elsewhere. */
+/* The CPU is about to run nothing, or something lower than a real-time task that waits
+ * elsewhere. */
 void lx_rt_pull(struct lx *lx, struct lx_queue *q)
 {
     struct lx_task *own = lx_rt_first(lx, q), *best = own;

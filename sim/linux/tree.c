@@ -1,8 +1,8 @@
 /* sim/linux/tree.c - ordered run queue of fair tasks.  SPDX-License-Identifier: Apache-2.0
  *
- * A treap: a search tree by (key, arrival) that is a heap by a number hashed from the task's id, so its shape
- * and thus every answer is the same in each run.  Each node has the least vruntime of its subtree, by which
- * EEVDF finds the earliest deadline among the eligible in one descent. */
+ * A treap: a search tree by (key, arrival) that is a heap by a number hashed from the task's id, so
+ * its shape and thus every answer is the same in each run.  Each node has the least vruntime of its
+ * subtree, by which EEVDF finds the earliest deadline among the eligible in one descent. */
 #include "sim/linux/linux.h"
 
 static int64_t key(const struct lx *lx, const struct lx_task *t)

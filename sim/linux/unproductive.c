@@ -25,12 +25,14 @@ static uint64_t real(lx_wide v, uint64_t weight)
 
 /* ---- for how long ------------------------------------------------------------------------------------------ */
 
-/* EEVDF: until `other` is eligible, if it is not: the sum grows by LX_WEIGHT a ns at most, whoever runs. */
+/* EEVDF: until `other` is eligible, if it is not: the sum grows by LX_WEIGHT a ns at most, whoever
+ * runs. */
 static uint64_t until_eligible(const struct lx_queue *q, const struct lx_task *other)
 { return real((lx_wide)other->vruntime * (lx_wide)q->sum_w - q->sum_wv, 1); }
 
-/* EEVDF: for so long yielder t, if nobody else runs, stays eligible and comes before `other`.  (If another runs, for longer.)  Running moves it
- * by LX_WEIGHT / weight a ns, and the average by LX_WEIGHT / sum_w. */
+/* EEVDF: for so long yielder t, if nobody else runs, stays eligible and comes before `other`.  (If
+ * another runs, for longer.)  Running moves it by LX_WEIGHT / weight a ns, and the average by
+ * LX_WEIGHT / sum_w. */
 static uint64_t comes_before(const struct lx_queue *q, const struct lx_task *t, const struct lx_task *other, uint64_t yield_ns)
 {
     lx_wide room = q->sum_wv - (lx_wide)t->vruntime * (lx_wide)q->sum_w;       /* (average - vruntime) * sum_w */
@@ -51,8 +53,8 @@ static uint64_t eevdf_ns(const struct lx *lx, const struct lx_queue *q, const ui
     return most;
 }
 
-/* CFS: as long as two yielders have had less than `other`, as one of them has no bias; or a single one, bias included.  The one with the
- * largest gap may be the one that is left. */
+/* CFS: as long as two yielders have had less than `other`, as one of them has no bias; or a single
+ * one, bias included.  The one with the largest gap may be the one that is left. */
 static uint64_t cfs_ns(const struct lx *lx, const uint32_t *id, uint32_t nr, const struct lx_task *other)
 {
     uint64_t sum = 0, largest = 0, alone = 0;
@@ -123,7 +125,8 @@ uint64_t lx_unproductive_most(const struct lx *lx, uint32_t cpu, const uint32_t 
         if (most < n) n = most;
     }
     if (!any || lx->cfg.fair != LX_EEVDF) return n;
-    /* Deadlines alone decide between them as long as all are eligible: (had + (n + 1) dv) sum_w <= sum_wv + n dv weight. */
+    /* Deadlines alone decide between them as long as all are eligible: (had + (n + 1) dv) sum_w <=
+     * sum_wv + n dv weight. */
     lx_wide room = q->sum_wv - (lx_wide)m.had * (lx_wide)q->sum_w - (lx_wide)dv * (lx_wide)q->sum_w, each = (lx_wide)dv * (lx_wide)(q->sum_w - m.weight);
     uint64_t most = room < 0 ? 0 : times(room, each);
     return most < n ? most : n;

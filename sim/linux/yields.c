@@ -1,4 +1,5 @@
-/* sim/linux/yields.c - the programs' spin loops with a sched_yield put into each.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/linux/yields.c - the programs' spin loops with a sched_yield put into each.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/linux/kernel.h"
 
 static bool turn(uint8_t *wait)

@@ -1,10 +1,10 @@
 /* sim/mach/calibrate.c - measure this machine.  SPDX-License-Identifier: Apache-2.0
  *
- * Each cost is the median of many short samples, and one sample of each is taken after the other: what the machine does meanwhile meets all of
- * them alike, and few samples of each.  What is paid in CPU time is measured in CPU time, which others that run do not add to; latencies
- * are wall time, and need CPUs that idle.  What cannot be measured here, since the machine has no second cache or node, stays as it
- * is by default.
- */
+ * Each cost is the median of many short samples, and one sample of each is taken after the other:
+ * what the machine does meanwhile meets all of them alike, and few samples of each.  What is paid
+ * in CPU time is measured in CPU time, which others that run do not add to; latencies are wall
+ * time, and need CPUs that idle.  What cannot be measured here, since the machine has no second
+ * cache or node, stays as it is by default. */
 #include "arch/context.h"
 #include "sim/mach/calibrate.h"
 
@@ -108,7 +108,8 @@ static uint64_t creation(void)
 /* ---- two threads of one process, without the kernel --------------------------------------------------- */
 #define FLOAT_STACK (64u << 10)
 
-/* Two user contexts that this kernel thread executes in turn, and what src/sched/carrier.c writes at each switch. */
+/* Two user contexts that this kernel thread executes in turn, and what src/sched/carrier.c writes
+ * at each switch. */
 static struct floating {
     struct arch_context context[2];
     atomic_uint park[2], owner[2];
@@ -205,8 +206,9 @@ static uint64_t hand_over(bool yields, unsigned rounds)
     return ns;
 }
 
-/* Wakes a sleeper on another CPU, which has had nothing to do for `gap` ns: what the waker pays, and how long until the other runs.  The waker does
- * not sleep meanwhile: its own caches are warm. */
+/* Wakes a sleeper on another CPU, which has had nothing to do for `gap` ns: what the waker pays,
+ * and how long until the other runs.  The waker does not sleep meanwhile: its own caches are
+ * warm. */
 static void wake_after(struct pair *p, uint64_t gap, unsigned n, uint64_t *waker, uint64_t *latency)
 {
     uint64_t pay[ROUNDS], late[ROUNDS], begun = cal_now(), from;
@@ -242,8 +244,9 @@ static void wake_idle(unsigned other, struct waking *w)
     pthread_join(t, NULL);
 }
 
-/* How soon a CPU sleeps when it has nothing to do: wakes a thread that fell asleep so long ago, for longer and longer times, until that
- * takes more than half of what it takes after some time.  ns since the CPU had nothing to do; 0: no such time was found (the CPU does not idle). */
+/* How soon a CPU sleeps when it has nothing to do: wakes a thread that fell asleep so long ago, for
+ * longer and longer times, until that takes more than half of what it takes after some time.  ns
+ * since the CPU had nothing to do; 0: no such time was found (the CPU does not idle). */
 static uint64_t idles_after(unsigned other, uint64_t half, uint64_t to_sleep)
 {
     struct pair p = {.cpu = other};
@@ -290,7 +293,8 @@ static uint64_t refill(unsigned home, unsigned from, bool evict)
     return median(v, r);
 }
 
-/* What a thread pays itself for moving: that the other CPU idled, and has to be woken, is another cost. */
+/* What a thread pays itself for moving: that the other CPU idled, and has to be woken, is another
+ * cost. */
 static uint64_t moved(void)
 {
     uint64_t from = cal_cpu_now(false);
@@ -303,7 +307,8 @@ static uint64_t moved(void)
 /* ---- memory bandwidth and hardware threads ------------------------------------------------------------- */
 struct reader { unsigned cpu; size_t bytes; atomic_uint *go, *stop; uint64_t done, ns; bool compute; };
 
-/* Several chains at once, as most programs have: a single one would leave room for another hardware thread that they do not. */
+/* Several chains at once, as most programs have: a single one would leave room for another hardware
+ * thread that they do not. */
 static __attribute__((noinline)) uint64_t wide(uint64_t seed, unsigned n)
 {
     uint64_t x[4] = {seed, seed + 1, seed + 2, seed + 3};
@@ -374,7 +379,8 @@ static void bandwidths(struct sim_machine *m)
     free(cpu);
 }
 
-/* Speed of each of them beside each other, of one alone; the best of three, as who else uses the machine makes none faster. */
+/* Speed of each of them beside each other, of one alone; the best of three, as who else uses the
+ * machine makes none faster. */
 static double beside(const unsigned *cpu, unsigned k)
 {
     double best = 0;
@@ -451,8 +457,8 @@ static void switches(struct sim_machine *m, void (*warn)(const char *what))
     c->yield_ns = at_least(v[S_YIELD], 1);
     if (!trouble) c->float_ns = at_least(v[S_FLOAT], 1);
     c->switch_ns = beyond(v[S_BY_YIELD], c->yield_ns, 50);
-    /* One way through futexes on one CPU is a wake-up, falling asleep and a switch.  The first two enter the kernel once each and cannot be
-     * told apart from outside: half of the rest each. */
+    /* One way through futexes on one CPU is a wake-up, falling asleep and a switch.  The first two
+     * enter the kernel once each and cannot be told apart from outside: half of the rest each. */
     c->wake_ns = c->block_ns = at_least(beyond(v[S_BY_FUTEX], c->switch_ns, 0) / 2, 100);
     c->pin_ns = at_least(v[S_PIN], 1);
     c->signal_ns = at_least(v[S_SIGNAL], 1);
@@ -460,8 +466,8 @@ static void switches(struct sim_machine *m, void (*warn)(const char *what))
     c->sync_ns = at_least(v[S_SYNC], 1);
     c->create_ns = at_least(v[S_CREATE], 1000);
     if (m->nr_cpus < 2) return;
-    /* wake_latency is a default: a CPU that waits for work without idling is none to wake.  Wake-up and switch are
-     * within the latency, and the simulator adds them. */
+    /* wake_latency is a default: a CPU that waits for work without idling is none to wake.  Wake-up
+     * and switch are within the latency, and the simulator adds them. */
     if (v[S_AFTER_LONG] > NOT_IDLE) {
         warn("the other CPU did not idle: what it costs to wake an idle one keeps its defaults");
         c->migrate_ns = beyond(v[S_MOVE], c->pin_ns, 100);

@@ -1,4 +1,5 @@
-/* sim/mach/files.c - reading files, and where the ready ones lie.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/mach/files.c - reading files, and where the ready ones lie.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/mach/mach.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* sim/mach/host.c - the real machine: its CPUs' places, from sysfs, and a few system calls.  SPDX-License-Identifier: Apache-2.0
+/* sim/mach/host.c - the real machine: its CPUs' places, from sysfs, and a few system calls.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * src/os is the simulator's own here, so the kernel is asked with libc.
- */
+ * src/os is the simulator's own here, so the kernel is asked with libc. */
 #include "sim/mach/calibrate.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -40,7 +40,8 @@ uint64_t cal_cpu_now(bool process)
 void cal_wait(atomic_uint *word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
 void cal_wake(atomic_uint *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }
 
-/* First number of a file; -1: there is none.  A list of CPUs begins with its least one, which stands for the group. */
+/* First number of a file; -1: there is none.  A list of CPUs begins with its least one, which
+ * stands for the group. */
 static long first_number(const char *path)
 {
     FILE *f = fopen(path, "re");

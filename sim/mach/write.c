@@ -18,7 +18,8 @@ static void write_time(FILE *f, const char *name, uint64_t ns)
     else fprintf(f, " %s=%" PRIu64 "ns", name, ns);
 }
 
-/* Irregular shapes are rounded to the nearest regular one in text; hwloc's file says them exactly. */
+/* Irregular shapes are rounded to the nearest regular one in text; hwloc's file says them
+ * exactly. */
 void mach_write(FILE *f, const struct sim_machine *m)
 {
     fprintf(f, "machine \"%s\"\n", m->name);

@@ -1,8 +1,8 @@
 /* sim/mach/xml.c - topologies in hwloc's XML.  SPDX-License-Identifier: Apache-2.0
  *
- * Only what is needed: objects with their CPU sets, and the distances of NUMA nodes.  An object's place in the tree does not matter, since its
- * CPU set says which CPUs it holds; that makes version 1 (nodes contain packages' caches) and 2 (nodes hang beside them) alike.
- */
+ * Only what is needed: objects with their CPU sets, and the distances of NUMA nodes.  An object's
+ * place in the tree does not matter, since its CPU set says which CPUs it holds; that makes version
+ * 1 (nodes contain packages' caches) and 2 (nodes hang beside them) alike. */
 #include "sim/mach/mach.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,7 +236,8 @@ static void walk(struct xml *x)
     if (!topology) fail(x, x->text, "no topology of hwloc (lstopo --of xml writes one)");
 }
 
-/* Number what the CPUs that are there use densely, in the order of the CPUs; who has none gets one of its own, or the first. */
+/* Number what the CPUs that are there use densely, in the order of the CPUs; who has none gets one
+ * of its own, or the first. */
 static uint32_t dense(const struct xml *x, uint32_t *map, size_t map_size, uint32_t *(*field)(struct cpu *), bool own)
 {
     uint32_t next = 0, none = NONE;

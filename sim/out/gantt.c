@@ -1,8 +1,8 @@
 /* sim/out/gantt.c - who ran where, when: a picture.  SPDX-License-Identifier: Apache-2.0
  *
- * Columns of equal time, doubled in width whenever the run outgrows them: memory and the picture's size do not depend on how long the run
- * is.  A column has the colour of the program that had most of it, and of spinning where that was most.
- */
+ * Columns of equal time, doubled in width whenever the run outgrows them: memory and the picture's
+ * size do not depend on how long the run is.  A column has the colour of the program that had most
+ * of it, and of spinning where that was most. */
 #include "sim/out/out.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* sim/out/out.h - what simulations came to: numbers, tables, JSON, pictures.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/out/out.h - what simulations came to: numbers, tables, JSON, pictures.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_SIM_OUT_H
 #define USF_SIM_OUT_H
 
@@ -44,7 +45,8 @@ struct out_about {
     const char *const *points;                  /* of a sweep: "n=4 quantum=5ms"; or null */
     uint32_t nr_points;
 };
-/* The runs of one policy and point follow each other, one for each seed; the table has their means. */
+/* The runs of one policy and point follow each other, one for each seed; the table has their
+ * means. */
 void out_table(FILE *f, const struct out_about *about, const struct outcome *o, uint32_t nr, bool programs);
 void out_csv(FILE *f, const struct out_about *about, const struct outcome *o, uint32_t nr);
 void out_json(FILE *f, const struct out_about *about, const struct outcome *o, uint32_t nr);

@@ -1,9 +1,9 @@
 /* sim/out/trace.c - a trace for ui.perfetto.dev.  SPDX-License-Identifier: Apache-2.0
  *
- * Chrome's JSON (src/trace/chrome.h), which it opens as it is: a lane for each CPU, on it who ran, and below that the busy-waits.  Each program has a lane that
- * says from when to when it was there, and a counter of the cores that its policy tells it to reckon with.  It is written while the simulation
- * runs: memory is that of the threads that there are.
- */
+ * Chrome's JSON (src/trace/chrome.h), which it opens as it is: a lane for each CPU, on it who ran,
+ * and below that the busy-waits.  Each program has a lane that says from when to when it was there,
+ * and a counter of the cores that its policy tells it to reckon with.  It is written while the
+ * simulation runs: memory is that of the threads that there are. */
 #include "sim/out/out.h"
 #include "trace/chrome.h"
 #include <errno.h>

@@ -1,6 +1,8 @@
-/* sim/real/area.c - memory that the programs of a workload share: when they begin, messages, results.  SPDX-License-Identifier: Apache-2.0
+/* sim/real/area.c - memory that the programs of a workload share: when they begin, messages,
+ * results.  SPDX-License-Identifier: Apache-2.0
  *
- * The first program's channels lie there, as other programs may have links to them (sim/program.h). */
+ * The first program's channels lie there, as other programs may have links to them
+ * (sim/program.h). */
 #include "sim/real/replay.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +84,8 @@ int rp_area_map(int fd)
     return 0;
 }
 
-/* Which of the first program's channels others use: the rest are private, whose futexes are another matter (for usf, too). */
+/* Which of the first program's channels others use: the rest are private, whose futexes are another
+ * matter (for usf, too). */
 static void find_linked(const struct sim_workload *w, bool *linked)
 {
     for (uint32_t p = 0; p < w->nr_programs; p++)

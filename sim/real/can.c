@@ -1,4 +1,5 @@
-/* sim/real/can.c - what a workload asks for and cannot have here is an error, not left out.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/real/can.c - what a workload asks for and cannot have here is an error, not left out.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/real/replay.h"
 #include "usf/policy.h"
 #include <stdio.h>

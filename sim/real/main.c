@@ -1,4 +1,5 @@
-/* sim/real/main.c - usf-replay: a workload's programs as real processes.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/real/main.c - usf-replay: a workload's programs as real processes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
 #include "sim/kernel.h"
 #include "sim/mach/calibrate.h"
@@ -123,7 +124,8 @@ static void fail_lang(const struct lang_error *e)
     rp_die("%.200s%s%s", e->file, *e->file ? ": " : "", e->text);
 }
 
-/* The CPUs as the launcher had them: under usf affinity queries answer with the share of who asks. */
+/* The CPUs as the launcher had them: under usf affinity queries answer with the share of who
+ * asks. */
 static cpu_set_t allowed(void)
 {
     cpu_set_t set;
@@ -192,7 +194,8 @@ static bool has_memory(const struct sim_program *p)
     return false;
 }
 
-/* What the kernel is to know of the program.  (weight, priority, nogang and nofloat are usf's, and in the environment.) */
+/* What the kernel is to know of the program.  (weight, priority, nogang and nofloat are usf's, and
+ * in the environment.) */
 static void kernel_options(const struct sim_program *p, const cpu_set_t *cpus)
 {
     if (p->cpus) {

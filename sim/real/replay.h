@@ -32,7 +32,8 @@ void rp_compute(struct rp_thread *t, const struct sim_op *op, uint64_t ns);
 uint64_t rp_now(void);
 
 /* ---- wait.c: what threads wait for ------------------------------------------------------------------ */
-/* A word that changes when the wait is over, and how many sleep on it.  A waker makes a system call only if somebody does. */
+/* A word that changes when the wait is over, and how many sleep on it.  A waker makes a system call
+ * only if somebody does. */
 struct rp_word { atomic_uint word, sleepers; bool shared; } __attribute__((aligned(64)));
 struct rp_lock { atomic_uint word, sleepers, next, serving, owner; } __attribute__((aligned(64)));
 struct rp_barrier { atomic_uint arrived; struct rp_word over; };

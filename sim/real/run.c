@@ -1,4 +1,5 @@
-/* sim/real/run.c - what a thread executes: its program's operations, as sim/run.c does.  SPDX-License-Identifier: Apache-2.0 */
+/* sim/real/run.c - what a thread executes: its program's operations, as sim/run.c does.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sim/real/replay.h"
 #include <errno.h>
 #include <sched.h>

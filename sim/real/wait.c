@@ -1,7 +1,8 @@
-/* sim/real/wait.c - every way to wait, with what programs have for it: futexes, sched_yield, loops.  SPDX-License-Identifier: Apache-2.0
+/* sim/real/wait.c - every way to wait, with what programs have for it: futexes, sched_yield, loops.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * As sim/sync.c models it: who sleeps competes with newcomers for a lock when it is woken, as with futex mutexes; to who waits busily it
- * is passed on in order, as ticket locks do. */
+ * As sim/sync.c models it: who sleeps competes with newcomers for a lock when it is woken, as with
+ * futex mutexes; to who waits busily it is passed on in order, as ticket locks do. */
 #include "sim/real/replay.h"
 
 #include "arch/arch.h"

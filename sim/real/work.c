@@ -1,12 +1,15 @@
-/* sim/real/work.c - computing for a known time, and memory traffic of a known rate.  SPDX-License-Identifier: Apache-2.0
+/* sim/real/work.c - computing for a known time, and memory traffic of a known rate.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A round of the loop is a chain of multiplications, and one line of the thread's working set beside it, which costs nothing while it
- * is in the cache: a thread that comes to a cold one loses what the simulator's `cold` costs stand for.  The loop is calibrated once, in
- * CPU time, and does so many rounds whatever else happens: who loses the CPU works as long as before.
+ * A round of the loop is a chain of multiplications, and one line of the thread's working set
+ * beside it, which costs nothing while it is in the cache: a thread that comes to a cold one loses
+ * what the simulator's `cold` costs stand for.  The loop is calibrated once, in CPU time, and does
+ * so many rounds whatever else happens: who loses the CPU works as long as before.
  *
- * Work with a demand for bandwidth reads lines of a large array in order, with a chain of multiplications between blocks that is as
- * long as the demand says: when memory can give more than that the chain decides how long it takes, else memory does.  That is the
- * simulator's model: max(1, demand / bandwidth). */
+ * Work with a demand for bandwidth reads lines of a large array in order, with a chain of
+ * multiplications between blocks that is as long as the demand says: when memory can give more than
+ * that the chain decides how long it takes, else memory does.  That is the simulator's model:
+ * max(1, demand / bandwidth). */
 #include "sim/real/replay.h"
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +155,8 @@ static void stream_for(struct rp_thread *t, double ns, double bytes)
 }
 
 /* ---- calibration ----------------------------------------------------------------------------------------- */
-/* The best of many short trials: whatever else the machine does makes some slower, and none faster. */
+/* The best of many short trials: whatever else the machine does makes some slower, and none
+ * faster. */
 static double best(struct rp_thread *t, int what, uint64_t n)
 {
     double best = 0;
@@ -178,7 +182,8 @@ void rp_measure(struct rp_speed *s)
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------- */
-/* In pieces, so that memory and computing alternate as often as in a program of many small loops. */
+/* In pieces, so that memory and computing alternate as often as in a program of many small
+ * loops. */
 static void with_memory(struct rp_thread *t, double ns, double part, double mbps)
 {
     const double piece = 50000;

@@ -1,4 +1,5 @@
-/* src/arch/code.h - machine code: what patches instructions knows of them.  SPDX-License-Identifier: Apache-2.0 */
+/* src/arch/code.h - machine code: what patches instructions knows of them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_ARCH_CODE_H
 #define USF_ARCH_CODE_H
 

@@ -1,4 +1,5 @@
-/* src/arch/control.h - how a thread computes: floating point, protection keys.  SPDX-License-Identifier: Apache-2.0 */
+/* src/arch/control.h - how a thread computes: floating point, protection keys.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_ARCH_CONTROL_H
 #define USF_ARCH_CONTROL_H
 

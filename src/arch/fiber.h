@@ -1,4 +1,5 @@
-/* src/arch/fiber.h - stacks of fibers, which change by calls alone.  SPDX-License-Identifier: Apache-2.0 */
+/* src/arch/fiber.h - stacks of fibers, which change by calls alone.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_ARCH_FIBER_H
 #define USF_ARCH_FIBER_H
 

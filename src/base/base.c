@@ -87,14 +87,16 @@ static int vline(char line[static LINE_MAX], const char *fmt, va_list ap)
     for (int i = 0; i < n; i++) line[i] = start[i];
     n += usf_vformat(line + n, (size_t)(LINE_MAX - 1 - n), fmt, ap);
     if (n > LINE_MAX - 2) n = LINE_MAX - 2;
-    /* names of programs, and what others have written into a segment: nothing for a terminal to obey */
+    /* names of programs, and what others have written into a segment: nothing for a terminal to
+     * obey */
     for (int i = 0; i < n; i++)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) line[i] = '?';
     line[n++] = '\n';
     return n;
 }
 
-/* What this process has told.  Children made by fork inherit it.  Who has filled the table has said enough. */
+/* What this process has told.  Children made by fork inherit it.  Who has filled the table has said
+ * enough. */
 #define TOLD 64u
 static uint64_t told[TOLD];
 

@@ -31,8 +31,9 @@ extern void (*usf_on_bug)(void);                               /* null: abort (t
 #define usf_dassert(c) usf_assert_at(1, c)
 #define usf_xassert(c) usf_assert_at(2, c)
 
-/* The locks of docs/locking.md, in their order.  A thread that holds one takes only later ones.  The expensive level keeps a record of
- * what each thread holds, and asserts the order before a thread waits for a lock. */
+/* The locks of docs/locking.md, in their order.  A thread that holds one takes only later ones.
+ * The expensive level keeps a record of what each thread holds, and asserts the order before a
+ * thread waits for a lock. */
 enum usf_rank { USF_RANK_CACHE, USF_RANK_ACTIONS, USF_RANK_PATCH, USF_RANK_LIST, USF_RANK_MONITOR, USF_RANK_BUCKET, USF_RANK_BUCKET_2, USF_RANK_SCHED };
 #if USF_ASSERTS >= 2
 void usf_lock_wanted(enum usf_rank rank);       /* before this thread waits for it, */
@@ -55,8 +56,8 @@ int  usf_vformat(char *buf, size_t cap, const char *fmt, va_list ap);
 void usf_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));      /* without -v, too */
 /* ... which counts as the same as every other about `what`, whatever names and numbers it has. */
 void usf_warn_about(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Set in programs (the tool leaves it null): each warning is told once per process, and only if this answers false:
- * has it been told elsewhere?  Asked once, and notes that it is told now. */
+/* Set in programs (the tool leaves it null): each warning is told once per process, and only if
+ * this answers false: has it been told elsewhere?  Asked once, and notes that it is told now. */
 extern bool (*usf_warned)(uint64_t what);
 void usf_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));       /* with -v */
 extern int usf_verbose;

@@ -1,11 +1,11 @@
 /* src/base/mem.c - memory functions of our own.  SPDX-License-Identifier: Apache-2.0
  *
- * The compiler may turn copies into calls of these.  libc's use vector registers, which the gate does
- * not save: code that runs inside a user's program must never reach them.  Hidden, so that the
+ * The compiler may turn copies into calls of these.  libc's use vector registers, which the gate
+ * does not save: code that runs inside a user's program must never reach them.  Hidden, so that the
  * program keeps libc's.
  *
- * A compiler that recognises one of the loops below as the function it implements would make it call
- * itself.  The empty asm in each loop hides it from any such pass, whatever the flags. */
+ * A compiler that recognises one of the loops below as the function it implements would make it
+ * call itself.  The empty asm in each loop hides it from any such pass, whatever the flags. */
 #include "base/base.h"
 
 #include <string.h>

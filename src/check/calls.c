@@ -1,10 +1,12 @@
 /* src/check/calls.c - each call of the policy, watched.  SPDX-License-Identifier: Apache-2.0
  *
- * The records lie in a memory file that is mapped three times: the model uses one mapping, the policy is shown the other two by
- * turns, and the one that it was shown before is inaccessible meanwhile.  A policy that has kept an address is killed by its first
- * use of it.  struct usf_pol is process-private in real life, too: it moves along.
+ * The records lie in a memory file that is mapped three times: the model uses one mapping, the
+ * policy is shown the other two by turns, and the one that it was shown before is inaccessible
+ * meanwhile.  A policy that has kept an address is killed by its first use of it.  struct usf_pol
+ * is process-private in real life, too: it moves along.
  *
- * System calls inside an operation raise SIGSYS where the kernel can do that (syscall user dispatch). */
+ * System calls inside an operation raise SIGSYS where the kernel can do that (syscall user
+ * dispatch). */
 #include "check/internal.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,11 @@
-/* src/check/check.c - run the checks in child processes, collect what they found.  SPDX-License-Identifier: Apache-2.0
+/* src/check/check.c - run the checks in child processes, collect what they found.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * One child per seed, and one that only loads and looks.  A child tells what it does by a page that it shares with its parent,
- * before it does it: if it dies the parent knows where it was.  It watches itself: a signal handler tells which operation was hit,
- * and a timer of its CPU time notices a call that does not end (not of the time that passes: the machine may be busy otherwise). */
+ * One child per seed, and one that only loads and looks.  A child tells what it does by a page that
+ * it shares with its parent, before it does it: if it dies the parent knows where it was.  It
+ * watches itself: a signal handler tells which operation was hit, and a timer of its CPU time
+ * notices a call that does not end (not of the time that passes: the machine may be busy
+ * otherwise). */
 #include "check/internal.h"
 #include "base/base.h"
 #include <errno.h>
@@ -215,7 +218,8 @@ static void do_part(enum part part, const char *word, uint64_t seed)
 
 static char trouble[120];
 
-/* False: it failed, as page->failure and page->property say; or there is trouble, and nothing is known. */
+/* False: it failed, as page->failure and page->property say; or there is trouble, and nothing is
+ * known. */
 static bool run(enum part part, const char *word, uint64_t seed)
 {
     int status = 0;

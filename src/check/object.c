@@ -1,6 +1,8 @@
-/* src/check/object.c - what a policy's shared object shows without being run.  SPDX-License-Identifier: Apache-2.0
+/* src/check/object.c - what a policy's shared object shows without being run.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The loader has found it whole (its segments lie in the file); tables beyond the file's end are taken for empty here. */
+ * The loader has found it whole (its segments lie in the file); tables beyond the file's end are
+ * taken for empty here. */
 #include "base/base.h"
 #include "check/internal.h"
 #include <elf.h>
@@ -38,7 +40,8 @@ static const Elf64_Shdr *section(const struct object *o, unsigned i)
     return s->sh_type == SHT_NOBITS || in_file(o, s->sh_offset, s->sh_size) ? s : NULL;
 }
 
-/* Symbols one by one: of the table of this type (SHT_DYNSYM, SHT_SYMTAB), number i.  Null: there are no more. */
+/* Symbols one by one: of the table of this type (SHT_DYNSYM, SHT_SYMTAB), number i.  Null: there
+ * are no more. */
 static const Elf64_Sym *symbol(const struct object *o, uint32_t type, uint64_t i, const char **name)
 {
     for (unsigned n = 0; n < o->h->e_shnum; n++) {

@@ -1,4 +1,5 @@
-/* src/cli/args.c - parse a command's options through the table.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/args.c - parse a command's options through the table.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* src/cli/cli.h - the command line tool: one file per command.  SPDX-License-Identifier: Apache-2.0
  *
- * The tool is never preloaded with usf on its own account, so libc is used freely.  Trouble is told as one
- * line "usf: ..." on stderr (usf_warn); what was asked for goes to stdout.
- */
+ * The tool is never preloaded with usf on its own account, so libc is used freely.  Trouble is told
+ * as one line "usf: ..." on stderr (usf_warn); what was asked for goes to stdout. */
 #ifndef USF_CLI_H
 #define USF_CLI_H
 
@@ -59,8 +58,8 @@ struct cli_args {
     struct cli_flag flags[8];
     int rest;               /* index of the first argument that is no option */
 };
-/* Parse argv[1..] up to the first non-option.  -1: go on; else the exit code to leave with (help was
- * printed, or the mistake was said). */
+/* Parse argv[1..] up to the first non-option.  -1: go on; else the exit code to leave with (help
+ * was printed, or the mistake was said). */
 int cli_parse(const struct cli_command *self, struct cli_args *a, int argc, char **argv);
 const char *cli_flag(const struct cli_args *a, const char *name);      /* value, or null */
 bool cli_takes_option(const struct cli_command *c, const char *name);
@@ -78,7 +77,8 @@ void help_overview(void);
 void help_command(const struct cli_command *c);
 extern const char *const option_groups[OPT_NR_GROUPS];          /* their titles */
 extern const uint8_t option_group_order[OPT_NR_GROUPS];
-/* The option's text in the help of this command, and its range: " (1ms to 10s, default 20ms)", or "". */
+/* The option's text in the help of this command, and its range: " (1ms to 10s, default 20ms)", or
+ * "". */
 const char *option_help(const struct cli_command *c, const struct usf_option *o);
 void option_range(const struct cli_command *c, const struct usf_option *o, char *buf, size_t cap);
 void man_overview(void);                            /* usf.1, roff */

@@ -1,4 +1,5 @@
-/* src/cli/completion.c - completion for bash, zsh and fish, from the tables.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/completion.c - completion for bash, zsh and fish, from the tables.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include <stdio.h>
 #include <string.h>

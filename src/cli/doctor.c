@@ -1,4 +1,5 @@
-/* src/cli/doctor.c - usf doctor: is this machine able, and is all well?  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/doctor.c - usf doctor: is this machine able, and is all well?
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor.h"
 #include "cli/cli.h"
 #include "cli/instance.h"
@@ -50,7 +51,8 @@ void doctor_find(enum finding f, const char *what, const char *fmt, ...)
 
 void doctor_unscheduled(void) { out.unscheduled = true; }
 
-/* What the option files have wrong comes as warnings while they are read, before the report begins. */
+/* What the option files have wrong comes as warnings while they are read, before the report
+ * begins. */
 struct remembered { char line[8][512]; unsigned n; };
 static void remember(void *arg, const char *line)
 {

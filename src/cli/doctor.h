@@ -5,7 +5,8 @@
 #include "config/config.h"
 #include "text/json.h"
 
-/* GOOD: as it should be.  NOTE: for information.  WARN: works, with a loss that is named.  BAD: usf does not work. */
+/* GOOD: as it should be.  NOTE: for information.  WARN: works, with a loss that is named.  BAD: usf
+ * does not work. */
 enum finding { FINDING_GOOD, FINDING_NOTE, FINDING_WARN, FINDING_BAD };
 
 /* Every finding is one line for people and one object for machines. */
@@ -26,7 +27,8 @@ const char *doctor_advice(const struct program *p);
 /* doctor_float.c: do threads float here; which calls of this object keep a thread from floating? */
 void doctor_float_machine(void);
 void doctor_float_file(const char *path, const void *file, size_t size);
-/* doctor_libraries.c: the loader's list; calls look for each object but our own library.  False: the program does not start. */
+/* doctor_libraries.c: the loader's list; calls look for each object but our own library.  False:
+ * the program does not start. */
 bool doctor_libraries(const struct program *p, void (*look)(const char *path, void *arg), void *arg);
 
 #endif

@@ -1,7 +1,8 @@
-/* src/cli/doctor_float.c - will threads float, and which of the program's will not?  SPDX-License-Identifier: Apache-2.0
+/* src/cli/doctor_float.c - will threads float, and which of the program's will not?
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A thread stays on its own kernel thread from certain calls on (docs/threads.md).  What an object imports says which it may make; what it
- * does by syscall(2) alone is not seen. */
+ * A thread stays on its own kernel thread from certain calls on (docs/threads.md).  What an object
+ * imports says which it may make; what it does by syscall(2) alone is not seen. */
 #include "arch/context.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"

@@ -1,7 +1,8 @@
-/* src/cli/doctor_libraries.c - what the program's own loader would load.  SPDX-License-Identifier: Apache-2.0
+/* src/cli/doctor_libraries.c - what the program's own loader would load.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * It is asked with --list and with our library preloaded, as `usf run` does it: what it has to say of either is found here
- * before the program fails to start. */
+ * It is asked with --list and with our library preloaded, as `usf run` does it: what it has to say
+ * of either is found here before the program fails to start. */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/preload.h"
@@ -60,8 +61,8 @@ static void missing_library(const char *name, struct list *l)
     doctor_unscheduled();
 }
 
-/* "PROG: error while loading shared libraries: NAME: cannot ...", "ERROR: ld.so: object 'OURS' from LD_PRELOAD cannot ...":
- * the last word of the loader.  True: it was one. */
+/* "PROG: error while loading shared libraries: NAME: cannot ...", "ERROR: ld.so: object 'OURS' from
+ * LD_PRELOAD cannot ...": the last word of the loader.  True: it was one. */
 static bool error_line(char *line, struct list *l)
 {
     static const char error[] = "error while loading shared libraries: ", preload[] = "cannot be preloaded";

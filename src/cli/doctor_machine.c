@@ -1,4 +1,5 @@
-/* src/cli/doctor_machine.c - kernel, shared memory, CPUs, library.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/doctor_machine.c - kernel, shared memory, CPUs, library.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/instance.h"
@@ -77,8 +78,9 @@ static void check_user_dispatch(void)
     doctor_find(FINDING_NOTE, "user dispatch", "%s", r == 0 ? "works (not needed)" : "not there (not needed)");
 }
 
-/* Linux's commit 6d71a9c61604 ("Fix EEVDF entity placement bug causing scheduling lag"), which 7.0 reverts, is in these: each time the
- * weight of a running group changes, what it is owed grows (docs/performance.md). */
+/* Linux's commit 6d71a9c61604 ("Fix EEVDF entity placement bug causing scheduling lag"), which 7.0
+ * reverts, is in these: each time the weight of a running group changes, what it is owed grows
+ * (docs/performance.md). */
 static void check_autogroup(void)
 {
     struct utsname u;

@@ -1,4 +1,5 @@
-/* src/cli/doctor_missing.c - why a program does not start or is not scheduled.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/doctor_missing.c - why a program does not start or is not scheduled.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/program.h"

@@ -1,4 +1,5 @@
-/* src/cli/dump_source.c - find the bytes of an instance, named or not.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/dump_source.c - find the bytes of an instance, named or not.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/dump.h"
 #include <errno.h>
@@ -41,7 +42,8 @@ int dump_open_instance(const char *name, struct dump_source *s, char *why, size_
     return open_file(path, s, why, cap);
 }
 
-/* Behind the last slash of a mapping's path, without what the kernel adds to that of a file that is gone. */
+/* Behind the last slash of a mapping's path, without what the kernel adds to that of a file that is
+ * gone. */
 static bool file_name(const char *path, char *name, size_t cap)
 {
     static const char gone[] = " (deleted)";

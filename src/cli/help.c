@@ -66,7 +66,8 @@ void option_range(const struct cli_command *c, const struct usf_option *o, char 
         snprintf(buf, cap, " (default %s)", o->def);
 }
 
-/* Prints words from column `at` on, broken before COLUMNS, further lines indented.  A newline begins a line.  Ends the line. */
+/* Prints words from column `at` on, broken before COLUMNS, further lines indented.  A newline
+ * begins a line.  Ends the line. */
 static void wrap(const char *text, size_t at, size_t indent)
 {
     bool first = true;
@@ -175,7 +176,8 @@ void help_command(const struct cli_command *c)
              "and in /etc/usf.toml (quantum = \"20ms\"). 'usf config show' prints what is set.");
 }
 
-/* `man` and usf.1: the overview; usf-COMMAND.1: that command's page.  False: there is no such page. */
+/* `man` and usf.1: the overview; usf-COMMAND.1: that command's page.  False: there is no such
+ * page. */
 static bool print_page(const char *page)
 {
     char name[32];

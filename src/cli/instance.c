@@ -25,7 +25,8 @@ bool cpus_meet(const struct os_cpuset *a, const struct os_cpuset *b)
 
 #define MAKER_NS 300000000u
 
-/* Who has just made the instance is about to start its monitor, too; only that one's can remove the file in the end. */
+/* Who has just made the instance is about to start its monitor, too; only that one's can remove the
+ * file in the end. */
 static void wait_for_maker(const struct shm *m, const char *name)
 {
     uint64_t end = m->h->created_ns + MAKER_NS;
@@ -71,7 +72,8 @@ static void differs(const struct config *c, const char *option, bool differs, co
 {
     const struct config_value *v = config_value_of(c, option);
     if (!differs || v->origin == ORIGIN_DEFAULT) return;
-    /* An outer `usf run` or a file may be meant for instances to come: worth a word to the curious only. */
+    /* An outer `usf run` or a file may be meant for instances to come: worth a word to the curious
+     * only. */
     if (v->origin == ORIGIN_CLI)
         usf_warn("instance '%s' exists already, with %s %s: %s %s is ignored", c->s.instance, option, in_force,
                  v->where, v->text);

@@ -1,9 +1,11 @@
-/* src/cli/man.c - manual pages, from the tables: usf.1, and usf-COMMAND.1 for each command.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/man.c - manual pages, from the tables: usf.1, and usf-COMMAND.1 for each command.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Text for roff: '-' and '\' have meanings of their own there, and so has a '.' or ''' at a line's start. */
+/* Text for roff: '-' and '\' have meanings of their own there, and so has a '.' or ''' at a line's
+ * start. */
 static void roff(const char *s)
 {
     bool start = true;

@@ -1,4 +1,5 @@
-/* src/cli/monitor.c - usf monitor NAME: the watchman of an instance, started by `usf run`.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/monitor.c - usf monitor NAME: the watchman of an instance, started by `usf run`.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "monitor/monitor.h"
 #include <stdlib.h>

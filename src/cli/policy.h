@@ -1,11 +1,13 @@
-/* src/cli/policy.h - the verbs of `usf policy`, one file each.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/policy.h - the verbs of `usf policy`, one file each. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CLI_POLICY_H
 #define USF_CLI_POLICY_H
 
 #include "cli/cli.h"
 #include "policy/policy.h"
 
-/* argv[0] is the verb's name; the rest is as given, options included.  `machine`: --json stood before the verb. */
+/* argv[0] is the verb's name; the rest is as given, options included.  `machine`: --json stood
+ * before the verb. */
 struct policy_verb { const char *name; int (*main)(int argc, char **argv, bool machine); };
 
 int policy_list(int argc, char **argv, bool machine);       /* policy_list.c */
@@ -16,8 +18,8 @@ int policy_set(int argc, char **argv, bool machine);        /* policy_set.c */
 int policy_weight(int argc, char **argv, bool machine);
 int policy_priority(int argc, char **argv, bool machine);
 
-/* policy_show.c.  Options (--instance, --json) and operands in any order; a number may be negative.  -1: go on, with nr operands in
- * `word`; else the exit code to leave with, said. */
+/* policy_show.c.  Options (--instance, --json) and operands in any order; a number may be negative.
+ * -1: go on, with nr operands in `word`; else the exit code to leave with, said. */
 struct policy_words {
     struct cli_args args;
     const char *word[4];

@@ -1,7 +1,7 @@
 /* src/cli/policy_new.c - usf policy new NAME.  SPDX-License-Identifier: Apache-2.0
  *
- * A folder with a policy that works, the interface, and a Makefile.  What it copies is part of the tool (new/embed.py): it
- * fits the tool, and an installation needs no other files for it. */
+ * A folder with a policy that works, the interface, and a Makefile.  What it copies is part of the
+ * tool (new/embed.py): it fits the tool, and an installation needs no other files for it. */
 #include "cli/new/files.h"
 #include "cli/policy.h"
 #include <errno.h>

@@ -1,8 +1,9 @@
-/* src/cli/policy_set.c - usf policy set, weight, priority: what the instance's monitor is asked to change.
- * SPDX-License-Identifier: Apache-2.0
+/* src/cli/policy_set.c - usf policy set, weight, priority: what the instance's monitor is asked to
+ * change. SPDX-License-Identifier: Apache-2.0
  *
- * Of shared objects only the one that the instance was made with can be set: all its programs have loaded it at their start, and
- * one that runs cannot load another (it may be anywhere, in malloc or in the dynamic linker). */
+ * Of shared objects only the one that the instance was made with can be set: all its programs have
+ * loaded it at their start, and one that runs cannot load another (it may be anywhere, in malloc or
+ * in the dynamic linker). */
 #include "text/json.h"
 #include "cli/policy.h"
 #include "inspect/view.h"

@@ -1,4 +1,5 @@
-/* src/cli/preload.c - find libusf.so, set LD_PRELOAD and USF_*.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/preload.c - find libusf.so, set LD_PRELOAD and USF_*.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/preload.h"
 #include "arch/code.h"
 #include "cli/cli.h"
@@ -36,7 +37,8 @@ static int sound_library(struct preload *lib, char *why, size_t why_len)
 
 int preload_find(struct preload *lib, char *why, size_t why_len)
 {
-    /* In the build folder, in a wheel, and by the names that distributions have for the libraries' folder. */
+    /* In the build folder, in a wheel, and by the names that distributions have for the libraries'
+     * folder. */
     static const char *const places[] = {LIBRARY, "../lib/usf/" LIBRARY, "../lib/x86_64-linux-gnu/usf/" LIBRARY, "../lib64/usf/" LIBRARY};
     char self[PATH_MAX], beside[PATH_MAX + 64];
     *lib = (struct preload){0};

@@ -1,4 +1,5 @@
-/* src/cli/preload.h - the preloaded library and the environment of a run.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/preload.h - the preloaded library and the environment of a run.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CLI_PRELOAD_H
 #define USF_CLI_PRELOAD_H
 
@@ -9,7 +10,8 @@ struct preload {
     char path[PATH_MAX];
     char build_id[64];          /* hex; "": it has none */
 };
-/* The libusf.so that belongs to this tool: beside it, or where it is installed.  0, or -1 with why. */
+/* The libusf.so that belongs to this tool: beside it, or where it is installed.  0, or -1 with
+ * why. */
 int preload_find(struct preload *lib, char *why, size_t why_len);
 /* Put it first into LD_PRELOAD; any other libusf.so in there goes (an inner `usf run` wins). */
 void preload_set(const char *path);

@@ -1,4 +1,5 @@
-/* src/cli/program.c - find a program and say whether it can be scheduled.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/program.c - find a program and say whether it can be scheduled.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/program.h"
 #include "arch/code.h"
 #include "cli/cli.h"

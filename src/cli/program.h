@@ -1,4 +1,5 @@
-/* src/cli/program.h - find a program and say whether it can be scheduled.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/program.h - find a program and say whether it can be scheduled.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CLI_PROGRAM_H
 #define USF_CLI_PROGRAM_H
 

@@ -1,7 +1,8 @@
 /* src/cli/ps.c - usf ps: what runs, what waits, for what.  SPDX-License-Identifier: Apache-2.0
  *
- * Shows a private copy of the segment (shm_snapshot): whatever others do to the file meanwhile, nothing
- * here can crash or disturb them.  The copy is not one instant: a thread may be seen on two cores. */
+ * Shows a private copy of the segment (shm_snapshot): whatever others do to the file meanwhile,
+ * nothing here can crash or disturb them.  The copy is not one instant: a thread may be seen on two
+ * cores. */
 #include "cli/cli.h"
 #include "cli/ps.h"
 #include "monitor/monitor.h"
@@ -215,7 +216,8 @@ static int show_all(struct ask *a)
     }
     for (int i = 0; i < n; i++) {
         int r = show(names[i], a);
-        /* it may have ended since it was listed; and what another user puts into /dev/shm does not make this fail */
+        /* it may have ended since it was listed; and what another user puts into /dev/shm does not
+         * make this fail */
         bad |= r && r != -ENOENT && view_owner_of(names[i]) == os_geteuid();
     }
     view_free(names, n);

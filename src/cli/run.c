@@ -1,7 +1,7 @@
 /* src/cli/run.c - usf run.  SPDX-License-Identifier: Apache-2.0
  *
- * Two kinds of trouble.  A mistake of the caller ends with 125 and one line.  A failure of ours ends
- * in the program running as if there were no usf, and one line that says why. */
+ * Two kinds of trouble.  A mistake of the caller ends with 125 and one line.  A failure of ours
+ * ends in the program running as if there were no usf, and one line that says why. */
 #include "cli/cli.h"
 #include "cli/instance.h"
 #include "cli/preload.h"
@@ -125,8 +125,8 @@ static char *fill_word(const struct config_variables *v, const char *word)
     return 0;
 }
 
-/* The program's words with the profile's parameters in the place of {NAME}, as `usf tune` has put them in.  Any other text in braces stays.
- * The words live as long as this process. */
+/* The program's words with the profile's parameters in the place of {NAME}, as `usf tune` has put
+ * them in.  Any other text in braces stays. The words live as long as this process. */
 static char **fill_words(const struct config_variables *v, char **argv)
 {
     unsigned n = 0;
@@ -139,7 +139,8 @@ static char **fill_words(const struct config_variables *v, char **argv)
     _exit(125);
 }
 
-/* Contexts exist without a scheduler, too, so this is not among what is exported to scheduled programs alone. */
+/* Contexts exist without a scheduler, too, so this is not among what is exported to scheduled
+ * programs alone. */
 static void set_contexts(const struct config *c)
 {
     const struct config_value *v = config_value_of(c, "contexts");
@@ -147,8 +148,8 @@ static void set_contexts(const struct config *c)
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
-/* In the process that becomes the program: the programs of this run say a warning once (src/runtime/warned.c), and know which of them
- * is the first (late.c). */
+/* In the process that becomes the program: the programs of this run say a warning once
+ * (src/runtime/warned.c), and know which of them is the first (late.c). */
 static void set_tree(void)
 {
     char text[64];

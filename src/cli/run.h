@@ -12,7 +12,8 @@ struct run_watch {
     const char *what;           /* is not done if the program runs unscheduled: "it is not recorded" */
     void *arg;
 };
-/* argv: the program's, ends with a null.  Returns an exit code, or becomes the program, or ends as it.  watch may be null. */
+/* argv: the program's, ends with a null.  Returns an exit code, or becomes the program, or ends as
+ * it.  watch may be null. */
 int run_program(const struct cli_command *self, struct config *config, char **argv, const struct run_watch *watch);
 
 #endif

@@ -1,4 +1,5 @@
-/* src/cli/shim.c - usf shim: stub libraries for library contexts.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/shim.c - usf shim: stub libraries for library contexts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "context/search.h"
 #include "context/share.h"
@@ -51,7 +52,8 @@ static int open_library(const char *name, char path[PATH_MAX])
     return -1;
 }
 
-/* The file's bytes in memory of our own: a mapped file that shrinks would be a SIGBUS.  Null: read; else what is wrong with it. */
+/* The file's bytes in memory of our own: a mapped file that shrinks would be a SIGBUS.  Null: read;
+ * else what is wrong with it. */
 static const char *read_library(struct library_file *l, int fd)
 {
     size_t n = 0;
@@ -86,8 +88,8 @@ static int load(struct library_file *l, const char *name)
 
 /* ---- choosing ------------------------------------------------------------------------------------- */
 
-/* Weak functions that a shared library exports as well, such as parts of libstdc++ which the compiler has put into both, are that library's:
- * contexts have no copies of them. */
+/* Weak functions that a shared library exports as well, such as parts of libstdc++ which the
+ * compiler has put into both, are that library's: contexts have no copies of them. */
 static void leave_shared(const struct elf *e, const char *path, uint8_t *left_out)
 {
     const struct search_from from = {.path = path, .runpath = 0};
@@ -136,7 +138,8 @@ static void tell_data(const struct elf *e, const uint8_t *left_out, const char *
 
 /* ---- writing -------------------------------------------------------------------------------------- */
 
-/* Where the library for contexts is, if the dynamic linker does not look there by itself: beside this tool, or where it is installed. */
+/* Where the library for contexts is, if the dynamic linker does not look there by itself: beside
+ * this tool, or where it is installed. */
 static char *find_runpath(void)
 {
     static const char *const places[] = {"", "/../lib", "/../lib/x86_64-linux-gnu", "/../lib64"};

@@ -1,4 +1,5 @@
-/* src/cli/sim.c - usf sim: the simulator, a program of its own beside this one.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/sim.c - usf sim: the simulator, a program of its own beside this one.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdio.h>

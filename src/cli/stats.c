@@ -18,8 +18,8 @@ static struct usf_run *row_of(const struct stats *st) { return &shm_runs(st->in-
 
 static uint64_t owner_word(uint32_t namespace, int32_t pid) { return (uint32_t)pid | (uint64_t)namespace << 32; }
 
-/* A row whose `usf run` was killed is free again.  Its pid alone is the claim, so that two never take it at once; the state is for
- * display. */
+/* A row whose `usf run` was killed is free again.  Its pid alone is the claim, so that two never
+ * take it at once; the state is for display. */
 static bool claim(struct usf_run *r, uint32_t namespace)
 {
     uint64_t owner = atomic_load(&r->owner);

@@ -1,4 +1,5 @@
-/* src/cli/stats.h - `usf run --stats`: a row of the run table, and what it says at the end.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/stats.h - `usf run --stats`: a row of the run table, and what it says at the end.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CLI_STATS_H
 #define USF_CLI_STATS_H
 

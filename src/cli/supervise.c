@@ -1,4 +1,5 @@
-/* src/cli/supervise.c - run a program as a child, transparently.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/supervise.c - run a program as a child, transparently.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/supervise.h"
 #include "os/os.h"
 #include <errno.h>
@@ -38,7 +39,8 @@ static _Noreturn void become_child(const struct inherited *in, int (*exec)(void 
     _exit(exec(arg));
 }
 
-/* The terminal and the kernel send these to the whole foreground group: the child has it already. */
+/* The terminal and the kernel send these to the whole foreground group: the child has it
+ * already. */
 static bool child_has_it(const siginfo_t *si, pid_t child)
 {
     if (si->si_pid == child && si->si_code <= 0) return true;   /* from the child to its group or parent */

@@ -1,4 +1,5 @@
-/* src/cli/trace.c - usf trace: record, convert, look at recordings.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/trace.c - usf trace: record, convert, look at recordings.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include "cli/run.h"
 #include "trace/file.h"
@@ -142,7 +143,8 @@ static bool begin(void *arg, struct shm *instance, char **argv)
     return j->recorder;
 }
 
-/* What ends a recording, and then what is made of it: those of these that are not ignored (nohup). */
+/* What ends a recording, and then what is made of it: those of these that are not ignored
+ * (nohup). */
 static void end_signals(sigset_t *set)
 {
     static const int all[] = {SIGINT, SIGTERM, SIGHUP};
@@ -197,7 +199,8 @@ static int finish(struct job *j)
 
 static void end(void *arg) { finish(arg); }
 
-/* Could the file be written, or made?  0 or an errno.  Nothing is changed: the recording may be refused. */
+/* Could the file be written, or made?  0 or an errno.  Nothing is changed: the recording may be
+ * refused. */
 static int cannot_write(const char *path)
 {
     struct stat st;

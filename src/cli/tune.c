@@ -1,4 +1,5 @@
-/* src/cli/tune.c - usf tune: the tuner, which is the Python package usf.tune.  SPDX-License-Identifier: Apache-2.0 */
+/* src/cli/tune.c - usf tune: the tuner, which is the Python package usf.tune.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 #include <errno.h>
 #include <limits.h>
@@ -7,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As `python3 -m usf.tune`, but with the package of this installation, without the working directory in the search path, and without a
- * variable that the program to be tuned would inherit. */
+/* As `python3 -m usf.tune`, but with the package of this installation, without the working
+ * directory in the search path, and without a variable that the program to be tuned would
+ * inherit. */
 static const char start[] =
     "import sys\n"
     "folder, tool, *words = sys.argv[1:]\n"
@@ -31,7 +33,8 @@ static bool wants_help(char **argv)
     return false;
 }
 
-/* The folder that has the package, in the build folder or below the prefix.  "": in a wheel, where Python knows. */
+/* The folder that has the package, in the build folder or below the prefix.  "": in a wheel, where
+ * Python knows. */
 static const char *find_package(const char *bin, char *buf, size_t cap)
 {
     static const char *const places[] = {"python", "../share/usf/python"};

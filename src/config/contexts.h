@@ -12,7 +12,8 @@
 
 #define USF_CONTEXTS_MAX 2048u      /* bytes of the text, with NUL: as long as a string in a profile may be */
 
-/* 0, or -1 with why, starting with the value ("'abc' is ..."), to be put behind the name of its origin. */
+/* 0, or -1 with why, starting with the value ("'abc' is ..."), to be put behind the name of its
+ * origin. */
 int contexts_check(const char *text, char *why, size_t cap);
 /* Copies the list of that name; text has passed contexts_check.  False: it has no such name. */
 bool contexts_find(const char *text, const char *name, char list[USF_CONTEXTS_MAX]);

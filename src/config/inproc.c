@@ -1,7 +1,8 @@
-/* src/config/inproc.c - settings of the preloaded library, from the environment.  SPDX-License-Identifier: Apache-2.0
+/* src/config/inproc.c - settings of the preloaded library, from the environment.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Runs before the program's own constructors: no libc, no allocation.  A program may have been started
- * with any environment, so nothing here is taken on trust. */
+ * Runs before the program's own constructors: no libc, no allocation.  A program may have been
+ * started with any environment, so nothing here is taken on trust. */
 #include "base/base.h"
 #include "config/env.h"
 #include "config/option.h"
@@ -13,7 +14,8 @@ static const char *value_of(const char *entry, const char *name)
     return !*name && entry[0] == '=' && entry[1] ? entry + 1 : 0;
 }
 
-/* The part of the environment that has usf's variables, which usually are side by side: every start looks for each of them. */
+/* The part of the environment that has usf's variables, which usually are side by side: every start
+ * looks for each of them. */
 struct vars { char **from, **to; };
 
 static struct vars find_vars(char **envp)
@@ -60,7 +62,8 @@ void config_inproc_read(char **envp, struct usf_settings *out)
         const struct usf_option *o = &usf_options[i];
         read_option(o, o->flags & OPT_F_EXPORT ? lookup(vars, o->env) : 0, out);
     }
-    /* Not the whole struct: most of it are paths that no program has, in pages that each start would have to touch. */
+    /* Not the whole struct: most of it are paths that no program has, in pages that each start
+     * would have to touch. */
     out->run = out->pidns = 0;
     out->tool[0] = 0;
     const char *run = lookup(vars, USF_ENV_RUN);

@@ -11,7 +11,8 @@ static unsigned word_length(const char *s)
     return n < WORD ? (unsigned)n : WORD - 1;
 }
 
-/* Optimal string alignment: insertions, deletions, replacements, and swaps of neighbours cost one. */
+/* Optimal string alignment: insertions, deletions, replacements, and swaps of neighbours cost
+ * one. */
 unsigned word_distance(const char *a, const char *b)
 {
     unsigned na = word_length(a), nb = word_length(b);

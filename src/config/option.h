@@ -52,8 +52,8 @@ struct usf_option {
 extern const struct usf_option usf_options[];
 extern const unsigned usf_nr_options;
 
-/* Read `text` as a value of option o into its field.  0, or -1 with why = what is wrong, starting with the
- * value ("'abc' is ..."), to be put behind the name of its origin. */
+/* Read `text` as a value of option o into its field.  0, or -1 with why = what is wrong, starting
+ * with the value ("'abc' is ..."), to be put behind the name of its origin. */
 int option_parse(const struct usf_option *o, const char *text, struct usf_settings *s, char *why, size_t cap);
 /* A time like 20ms, 1.5s or 2min; a bare number is in `unit`.  False: it is none. */
 bool option_time(const char *text, const char *unit, uint64_t *ns);
@@ -64,7 +64,8 @@ const struct usf_option *option_by_letter(char letter);
 
 /* Edit distance with transpositions; words longer than 63 characters are cut. */
 unsigned word_distance(const char *a, const char *b);
-/* The nearest of n words (null entries are skipped), if it is near: one that `word` begins, or one with few letters wrong.  Else null. */
+/* The nearest of n words (null entries are skipped), if it is near: one that `word` begins, or one
+ * with few letters wrong.  Else null. */
 const char *word_nearest(const char *word, const char *const *words, unsigned n);
 
 #endif

@@ -1,4 +1,5 @@
-/* src/config/resolve.c - layers of options, from the default up to the command line.  SPDX-License-Identifier: Apache-2.0 */
+/* src/config/resolve.c - layers of options, from the default up to the command line.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
 #include "config/config.h"
 #include "config/env.h"
@@ -207,7 +208,8 @@ static int unknown_option(struct config *c, const struct toml_entry *e)
                    near ? near : "", near ? "'" : "");
 }
 
-/* An option of [run].  Numbers and texts may be in quotes or bare: the tuner does not know an option's type. */
+/* An option of [run].  Numbers and texts may be in quotes or bare: the tuner does not know an
+ * option's type. */
 static int profile_option(struct config *c, const struct toml_entry *e)
 {
     const struct usf_option *o = option_by_name(e->key, -1);
@@ -272,7 +274,8 @@ int config_apply_profile(struct config *c)
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
-/* Services and jobs often have no HOME: then the user's home directory is the one in the password database. */
+/* Services and jobs often have no HOME: then the user's home directory is the one in the password
+ * database. */
 static const char *home_of(char **envp)
 {
     const char *home = env_of(envp, "HOME");
@@ -280,7 +283,8 @@ static const char *home_of(char **envp)
     return home ? home : user ? user->pw_dir : 0;
 }
 
-/* BASE/TAIL if the variable is an absolute path (the XDG rule), else HOME/HOME_TAIL; null without a home. */
+/* BASE/TAIL if the variable is an absolute path (the XDG rule), else HOME/HOME_TAIL; null without a
+ * home. */
 static char *xdg_path(char **envp, const char *var, const char *home_dir, const char *tail)
 {
     const char *base = env_of(envp, var);

@@ -154,7 +154,8 @@ static bool digits(struct parser *ps)
     return ps->p > start;
 }
 
-/* Behind the whole part of a number that begins at `begin`: a point and digits, an exponent, or both. */
+/* Behind the whole part of a number that begins at `begin`: a point and digits, an exponent, or
+ * both. */
 static int fraction(struct parser *ps, struct toml_entry *e, const char *begin)
 {
     bool good = true;

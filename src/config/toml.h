@@ -1,14 +1,16 @@
-/* src/config/toml.h - the flat part of TOML, for configuration files.  SPDX-License-Identifier: Apache-2.0
+/* src/config/toml.h - the flat part of TOML, for configuration files.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Own code because Debian packages TOML parsers for C++ only, and what is needed here is `key = value`.
+ * Own code because Debian packages TOML parsers for C++ only, and what is needed here is `key =
+ * value`.
  *
- * Accepted: comments; [section] with a bare name; bare keys; values that are strings on one line ("..." with
- * the escapes of TOML, '...' without), whole numbers (decimal, with _ between digits; 0x, 0o, 0b) and
- * true/false.  A section or key that comes twice is an error.  With TOML_MORE also arrays of such strings, and keys with
- * one dot before the first [section] (`a.b = 1` is b of [a]); with TOML_FRACTIONS also 1.5 and 1e-3.  Everything else that TOML has (other arrays, inline
- * tables, dates, fractions, quoted keys, strings of several lines, [[...]]) is refused by name:
- * a file means what TOML says it means, or it is not read.
- */
+ * Accepted: comments; [section] with a bare name; bare keys; values that are strings on one line
+ * ("..." with the escapes of TOML, '...' without), whole numbers (decimal, with _ between digits;
+ * 0x, 0o, 0b) and true/false.  A section or key that comes twice is an error.  With TOML_MORE also
+ * arrays of such strings, and keys with one dot before the first [section] (`a.b = 1` is b of [a]);
+ * with TOML_FRACTIONS also 1.5 and 1e-3.  Everything else that TOML has (other arrays, inline
+ * tables, dates, fractions, quoted keys, strings of several lines, [[...]]) is refused by name: a
+ * file means what TOML says it means, or it is not read. */
 #ifndef USF_CONFIG_TOML_H
 #define USF_CONFIG_TOML_H
 
@@ -33,7 +35,8 @@ struct toml_doc {
     char error[160];
 };
 
-/* Parse text[0..len).  0, or -1 with error and error_line set (entries is then empty).  toml_free either way. */
+/* Parse text[0..len).  0, or -1 with error and error_line set (entries is then empty).  toml_free
+ * either way. */
 #define TOML_MORE 1u
 #define TOML_FRACTIONS 2u
 int toml_parse_as(struct toml_doc *d, const char *text, size_t len, unsigned flags);

@@ -1,5 +1,5 @@
-/* src/config/value.c - from text to a setting.  No libc: the preloaded library reads its environment
- * with this.  SPDX-License-Identifier: Apache-2.0 */
+/* src/config/value.c - from text to a setting.  No libc: the preloaded library reads its
+ * environment with this.  SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
 #include "config/option.h"
 #include "shm/shm.h"
@@ -7,7 +7,8 @@
 
 #define SHOWN 40    /* characters of a wrong value that a message repeats */
 
-/* The value as a message shows it: cut, and without control characters that would garble a terminal. */
+/* The value as a message shows it: cut, and without control characters that would garble a
+ * terminal. */
 static const char *shown(const char *text, char buf[SHOWN + 4])
 {
     unsigned n = 0;

@@ -1,8 +1,10 @@
-/* src/context/affinity.c - CPU masks of threads, as a context's libraries see them.  SPDX-License-Identifier: Apache-2.0
+/* src/context/affinity.c - CPU masks of threads, as a context's libraries see them.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that has set no mask in the context has the context's CPUs, whatever the kernel says: entering a context
- * makes no system call.  From its first sched_setaffinity on the kernel's answer counts, until the thread asks for all of the context's CPUs,
- * or leaves the context: then it has the mask again that it had before.  (Libraries bind a thread to each CPU in turn to look at it,
+ * A thread that has set no mask in the context has the context's CPUs, whatever the kernel says:
+ * entering a context makes no system call.  From its first sched_setaffinity on the kernel's answer
+ * counts, until the thread asks for all of the context's CPUs, or leaves the context: then it has
+ * the mask again that it had before.  (Libraries bind a thread to each CPU in turn to look at it,
  * and set what they have found.)  CPU numbers are the machine's own. */
 #include <errno.h>
 #include <string.h>

@@ -47,8 +47,8 @@ static void construct_each(void *arg)
     for (unsigned i = 0; i < k->n; i++) construct(k, k->all[i]);
 }
 
-/* After an exception: the library whose constructor has thrown it is not tried again.  Those that need it have not begun, and their turn comes when they are
- * opened again. */
+/* After an exception: the library whose constructor has thrown it is not tried again.  Those that
+ * need it have not begun, and their turn comes when they are opened again. */
 static void construct_ends(void *arg)
 {
     struct construction *k = arg;

@@ -1,4 +1,5 @@
-/* src/context/context.c - usf/context.h: contexts come and go.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/context.c - usf/context.h: contexts come and go. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -157,8 +158,8 @@ static void free_context(struct usf_context *c)
     free(c);
 }
 
-/* The user's list, or else the program's.  The program's must be right in any case: it is a program's mistake that is not to depend on
- * the environment. */
+/* The user's list, or else the program's.  The program's must be right in any case: it is a
+ * program's mistake that is not to depend on the environment. */
 static int init_cpus(struct usf_context *c, const char *list)
 {
     char users[USF_CONTEXTS_MAX];
@@ -247,7 +248,8 @@ static void take_out(struct usf_context *c)
     *at = c->next;
 }
 
-/* Thread-local objects of a library keep it loaded until their thread ends, and the shim with it, which names the context. */
+/* Thread-local objects of a library keep it loaded until their thread ends, and the shim with it,
+ * which names the context. */
 static int has_address(struct dl_phdr_info *info, size_t size, void *base)
 {
     (void)size;
@@ -257,7 +259,8 @@ static bool is_loaded(void *base) { return dl_iterate_phdr(has_address, base); }
 
 struct unloading { struct usf_context *context; bool gone; };
 
-/* Under ld.so's lock.  Destructors are executed by dlclose, in the context.  Not gone: something stays, and the context with it. */
+/* Under ld.so's lock.  Destructors are executed by dlclose, in the context.  Not gone: something
+ * stays, and the context with it. */
 static void unload(void *arg)
 {
     struct unloading *u = arg;

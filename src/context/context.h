@@ -42,7 +42,8 @@
 
 struct text;            /* view.h */
 
-/* A private copy of a library.  Under ld.so's lock, unless said otherwise; what a thread has found under contexts.lock does not change any more. */
+/* A private copy of a library.  Under ld.so's lock, unless said otherwise; what a thread has found
+ * under contexts.lock does not change any more. */
 struct library {
     struct library *next;           /* in the context, in the order of their loading */
     struct library *loader;         /* the library that needed it first, or null */
@@ -109,8 +110,8 @@ static inline void context_set(struct usf_context *c)
 /* Says what went wrong to usf_context_error in this thread; returns the errno value. */
 int context_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* enter.c: this thread is in the context until context_release, and leaves what it enters meanwhile.  Is used where a call may not return.
- * 0, or ENOMEM, said. */
+/* enter.c: this thread is in the context until context_release, and leaves what it enters
+ * meanwhile.  Is used where a call may not return. 0, or ENOMEM, said. */
 struct context_mark { unsigned n, floor; };
 int context_hold(struct usf_context *c, struct context_mark *mark);
 void context_release(const struct context_mark *mark);
@@ -129,12 +130,13 @@ struct plan {
     unsigned nr_shared;
     struct library *asker;          /* a library of the context whose dlopen this is; null: the program */
 };
-/* The libraries of these names or paths, and all that they need.  0, or an errno value, said.  New ones are in the context's list only
- * when plan_keep is called. */
+/* The libraries of these names or paths, and all that they need.  0, or an errno value, said.  New
+ * ones are in the context's list only when plan_keep is called. */
 int plan_make(struct plan *p, struct usf_context *c, struct library *asker, const char *const *names, unsigned n);
 void plan_make_global(struct plan *p);      /* after plan_keep; holds contexts.lock */
 void plan_keep(struct plan *p, struct usf_context *c);      /* holds contexts.lock */
-/* Opens a library as ld.so would for `by`, a library of a context (null: for the program); a descriptor and its path, or -1. */
+/* Opens a library as ld.so would for `by`, a library of a context (null: for the program); a
+ * descriptor and its path, or -1. */
 int plan_open_for(const struct library *by, const char *name, char path[PATH_MAX]);
 void plan_drop(struct plan *p);     /* frees new libraries that were not kept */
 void plan_free_library(struct library *l);
@@ -145,8 +147,9 @@ void context_cpus(const struct usf_context *c, struct os_cpuset *out);
 /* load.c.  Under ld.so's lock.  0, or an errno value, said. */
 int load_plan(struct usf_context *c, struct plan *p);
 
-/* construct.c: executes the constructors of those libraries that have not been constructed.  0; or EDEADLK, said: another thread is doing that, and this one
- * has ld.so's lock, for which the other one may wait. */
+/* construct.c: executes the constructors of those libraries that have not been constructed.  0; or
+ * EDEADLK, said: another thread is doing that, and this one has ld.so's lock, for which the other
+ * one may wait. */
 int construct_all(struct usf_context *c, struct library **all, unsigned n);
 
 /* open.c: usf_context_open for a library of the context that calls dlopen. */

@@ -139,7 +139,8 @@ static const char *find_gnu_hash(struct elf *e)
     return count_hashed(e, h, words) ? 0 : "damaged: hash table";
 }
 
-/* A library that exports nothing has an empty hash table, which does not tell how many symbols it imports. */
+/* A library that exports nothing has an empty hash table, which does not tell how many symbols it
+ * imports. */
 static void count_relocated(struct elf *e)
 {
     static const struct { int64_t at, size; } tables[] = {{DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}};
@@ -282,8 +283,8 @@ const void *elf_note(const struct elf *e, const char *name, uint32_t type, size_
     return 0;
 }
 
-/* Tables whose end the dynamic section does not tell reach to the end of their segment at most; nothing but tables lies behind them in a
- * segment that is not executable, in practice. */
+/* Tables whose end the dynamic section does not tell reach to the end of their segment at most;
+ * nothing but tables lies behind them in a segment that is not executable, in practice. */
 void elf_each_table(const struct elf *e, void (*f)(void *, size_t, size_t), void *arg)
 {
     static const int64_t sized[][2] = {{DT_STRTAB, DT_STRSZ}, {DT_RELA, DT_RELASZ}, {DT_JMPREL, DT_PLTRELSZ}, {DT_RELR, DT_RELRSZ}};
@@ -300,7 +301,8 @@ void elf_each_table(const struct elf *e, void (*f)(void *, size_t, size_t), void
         const uint8_t *p = elf_dyn(e, open_ended[i][0]) ? elf_at(e, value(e, open_ended[i][0]), 4) : 0;
         size_t room = p ? 4 * words_left(e, p) : 0;
         if (!p) continue;
-        /* A hash table has a known size; versions lie near the strings that they name, and are small. */
+        /* A hash table has a known size; versions lie near the strings that they name, and are
+         * small. */
         size_t size = open_ended[i][0] == DT_GNU_HASH ? (size_t)((const uint8_t *)(e->chain + (e->nr_sym - e->first_hashed)) - p)
                       : open_ended[i][0] == DT_HASH ? 4 * (2 + (size_t)((const uint32_t *)(const void *)p)[0] + ((const uint32_t *)(const void *)p)[1])
                       : 64 * 1024;

@@ -1,7 +1,9 @@
-/* src/context/elf.h - a shared library's file, as far as a private copy of it is concerned.  SPDX-License-Identifier: Apache-2.0
+/* src/context/elf.h - a shared library's file, as far as a private copy of it is concerned.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The file is mapped privately and writable, so that it can be changed in memory.  Nothing in it is trusted: elf_open checks that each
- * table lies in the file, and every later access goes by what it has found. */
+ * The file is mapped privately and writable, so that it can be changed in memory.  Nothing in it is
+ * trusted: elf_open checks that each table lies in the file, and every later access goes by what it
+ * has found. */
 #ifndef USF_CONTEXT_ELF_H
 #define USF_CONTEXT_ELF_H
 
@@ -48,7 +50,8 @@ uint32_t elf_hash(const char *name);
 const void *elf_note(const struct elf *e, const char *name, uint32_t type, size_t *size);
 /* Calls f for each needed version: of which file. */
 void elf_each_verneed(const struct elf *e, void (*f)(void *, Elf64_Verneed *), void *arg);
-/* Calls f for each range of file bytes that the dynamic linker reads in pages that are not writable. */
+/* Calls f for each range of file bytes that the dynamic linker reads in pages that are not
+ * writable. */
 void elf_each_table(const struct elf *e, void (*f)(void *, size_t from, size_t size), void *arg);
 
 #endif

@@ -10,8 +10,9 @@
 
 __thread struct usf_context *context_current;
 
-/* One for each time that the thread is in a context.  All thread-local variables here are in static TLS, of which a program that loads this library late (Python) has
- * 1.6 KB for all its libraries, libgomp's copies among them. */
+/* One for each time that the thread is in a context.  All thread-local variables here are in static
+ * TLS, of which a program that loads this library late (Python) has 1.6 KB for all its libraries,
+ * libgomp's copies among them. */
 struct frame { struct usf_context *entered, *before; };
 static __thread struct {
     struct frame *at;
@@ -35,7 +36,8 @@ static void pop(void)
     context_set(f.before);
 }
 
-/* A destructor of another key may come later, and be in the context: in the last of the rounds that libc makes, all have had their turn. */
+/* A destructor of another key may come later, and be in the context: in the last of the rounds that
+ * libc makes, all have had their turn. */
 static void thread_ends(void *any)
 {
     if (++inside.rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(key, any) == 0) return;

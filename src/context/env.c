@@ -1,7 +1,8 @@
 /* src/context/env.c - see env.h.  SPDX-License-Identifier: Apache-2.0
  *
- * A new value takes the place of the old one in the array; a new variable, or one that is taken out, makes a new array.  Threads that walk through an
- * old array, or keep a string of it, go on: what has been replaced is kept until the context ends, as libc does. */
+ * A new value takes the place of the old one in the array; a new variable, or one that is taken
+ * out, makes a new array.  Threads that walk through an old array, or keep a string of it, go on:
+ * what has been replaced is kept until the context ends, as libc does. */
 #include "context/env.h"
 
 #include <errno.h>

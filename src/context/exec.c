@@ -1,7 +1,8 @@
 /* src/context/exec.c - see exec.h.  SPDX-License-Identifier: Apache-2.0
  *
- * libc's system and popen give a program libc's own environment, so they are made anew here from posix_spawn.  The exec functions may be called in a
- * child of vfork: they change nothing but the child's mask. */
+ * libc's system and popen give a program libc's own environment, so they are made anew here from
+ * posix_spawn.  The exec functions may be called in a child of vfork: they change nothing but the
+ * child's mask. */
 #include "context/exec.h"
 
 #include <errno.h>
@@ -70,8 +71,8 @@ static int wait_for(pid_t pid)
 
 /* ---- system ---------------------------------------------------------------------------------------- */
 
-/* While a command is executed, the process ignores interrupts and quits (from the terminal, which go to the command), and the calling thread has
- * SIGCHLD blocked. */
+/* While a command is executed, the process ignores interrupts and quits (from the terminal, which
+ * go to the command), and the calling thread has SIGCHLD blocked. */
 static void ignore_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -140,7 +141,8 @@ static ino_t pipe_of(int fd)
     return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) ? st.st_ino : 0;
 }
 
-/* holds `lock`.  The program closes streams with libc's own functions, which know nothing of these. */
+/* holds `lock`.  The program closes streams with libc's own functions, which know nothing of
+ * these. */
 static void forget_closed(void)
 {
     struct piped *first = pipes, **at = &first, *p;
@@ -155,8 +157,9 @@ static void forget_closed(void)
     pipes = first;
 }
 
-/* holds `lock`.  ends: of the pipe, the program's and the command's, which becomes its standard input or output.  Other streams are closed in the
- * command: the end of one that it kept would never come. */
+/* holds `lock`.  ends: of the pipe, the program's and the command's, which becomes its standard
+ * input or output.  Other streams are closed in the command: the end of one that it kept would
+ * never come. */
 static int spawn_for_popen(struct usf_context *c, struct piped *p, const char *command, const int ends[2], bool reads, char *const env[])
 {
     posix_spawn_file_actions_t actions;

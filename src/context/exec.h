@@ -1,7 +1,9 @@
-/* src/context/exec.h - programs that a context's libraries start.  SPDX-License-Identifier: Apache-2.0
+/* src/context/exec.h - programs that a context's libraries start.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * They have the context's environment where the library names none, and its CPUs: as a mask, since the program is in no context.  A thread that has
- * set a mask of its own in the context passes that on. */
+ * They have the context's environment where the library names none, and its CPUs: as a mask, since
+ * the program is in no context.  A thread that has set a mask of its own in the context passes that
+ * on. */
 #ifndef USF_CONTEXT_EXEC_H
 #define USF_CONTEXT_EXEC_H
 

@@ -1,4 +1,5 @@
-/* src/context/files.c - files of /proc and /sys, as a context has them.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/files.c - files of /proc and /sys, as a context has them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -94,7 +95,8 @@ static bool make_text(const struct view *v, const struct file *f, const char *pa
     return good;
 }
 
-/* What the kernel writes into this file takes it 10 us per CPU, and changes in its clock rates alone: the first text is kept. */
+/* What the kernel writes into this file takes it 10 us per CPU, and changes in its clock rates
+ * alone: the first text is kept. */
 static bool keep_text(struct usf_context *c, const struct view *v, const struct file *f, const char *path, struct text *text)
 {
     struct text *kept = atomic_load(&c->cpuinfo), *none = 0;

@@ -1,4 +1,5 @@
-/* src/context/find.c - libraries that contexts have already.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/find.c - libraries that contexts have already. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* src/context/folders.c - see folders.h.  SPDX-License-Identifier: Apache-2.0
  *
- * A stream that libc has opened on such a folder is noted in a list.  While the list is empty, readdir costs one load more. */
+ * A stream that libc has opened on such a folder is noted in a list.  While the list is empty,
+ * readdir costs one load more. */
 #include "context/folders.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 
 /* ---- which entries --------------------------------------------------------------------------------- */
 
-/* What follows the name of a folder with such entries, at the beginning of the path; null: it does not begin so. */
+/* What follows the name of a folder with such entries, at the beginning of the path; null: it does
+ * not begin so. */
 static const char *after_folder(const char *path)
 {
     static const char *const folders[] = {"/sys/devices/system/cpu", "/sys/bus/cpu/devices", "/sys/devices/system/node/node"};
@@ -78,7 +80,8 @@ static bool is_noted(DIR *dir)
     return found;
 }
 
-/* Before it is closed, and when it was opened: one that was closed elsewhere may have had the same address. */
+/* Before it is closed, and when it was opened: one that was closed elsewhere may have had the same
+ * address. */
 static void forget(DIR *dir)
 {
     if (USF_LIKELY(!atomic_load_explicit(&nr_streams, memory_order_relaxed))) return;
@@ -183,8 +186,9 @@ int folders_glob(struct usf_context *c, const char *pattern, int flags, int (*fa
     return kept > before ? 0 : none && flags & GLOB_NOCHECK ? GLOB_NOSPACE : GLOB_NOMATCH;
 }
 
-/* Trees are walked by libc, with a function of ours that leaves out what is hidden and all below it.  The walk is the thread's own; a function that
- * walks another tree meanwhile has its own walk. */
+/* Trees are walked by libc, with a function of ours that leaves out what is hidden and all below
+ * it.  The walk is the thread's own; a function that walks another tree meanwhile has its own
+ * walk. */
 struct walk { struct usf_context *c; __nftw_func_t nftw; __ftw_func_t ftw; };
 static __thread struct walk *walk __attribute__((tls_model("initial-exec")));
 

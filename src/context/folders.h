@@ -1,7 +1,9 @@
-/* src/context/folders.h - listings of folders that have an entry for each CPU.  SPDX-License-Identifier: Apache-2.0
+/* src/context/folders.h - listings of folders that have an entry for each CPU.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Entries "cpuN" of CPUs that the context has not are left out of listings of /sys/devices/system/cpu, /sys/devices/system/node/nodeN and
- * /sys/bus/cpu/devices.  Such a folder itself can be opened by its name: libraries look at cpu0 as a sample of all CPUs. */
+ * Entries "cpuN" of CPUs that the context has not are left out of listings of
+ * /sys/devices/system/cpu, /sys/devices/system/node/nodeN and /sys/bus/cpu/devices.  Such a folder
+ * itself can be opened by its name: libraries look at cpu0 as a sample of all CPUs. */
 #ifndef USF_CONTEXT_FOLDERS_H
 #define USF_CONTEXT_FOLDERS_H
 
@@ -15,7 +17,8 @@ struct usf_context;
 typedef int folders_filter(const struct dirent *);
 typedef int folders_order(const struct dirent **, const struct dirent **);
 
-/* Is the path, or a folder that it lies in, left out of listings?  False for paths that are not special. */
+/* Is the path, or a folder that it lies in, left out of listings?  False for paths that are not
+ * special. */
 bool folders_hides(struct usf_context *c, const char *path);
 
 /* As in libc. */

@@ -1,7 +1,9 @@
 /* src/context/guard.c - see guard.h.  SPDX-License-Identifier: Apache-2.0
  *
- * The compiler's own means (-fexceptions) would need libgcc_s, which this library must not.  An unwinder that passes through guard_run calls the personality routine
- * that its unwinding table names.  Ours cleans up at once, and lets the unwinder go on: it needs no landing pad and no function of the unwinder's. */
+ * The compiler's own means (-fexceptions) would need libgcc_s, which this library must not.  An
+ * unwinder that passes through guard_run calls the personality routine that its unwinding table
+ * names.  Ours cleans up at once, and lets the unwinder go on: it needs no landing pad and no
+ * function of the unwinder's. */
 #include "context/guard.h"
 
 #include <stdint.h>

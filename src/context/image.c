@@ -98,7 +98,8 @@ static void change_verneed(void *arg, Elf64_Verneed *v)
     if (!share_is(elf_string(&im->elf, v->vn_file))) add_tag(im, v->vn_file);
 }
 
-/* Until the original's text is mapped there is none (load.c).  The page of the headers stays the copy's: they are mended in memory. */
+/* Until the original's text is mapped there is none (load.c).  The page of the headers stays the
+ * copy's: they are mended in memory. */
 static void hide_text(struct image *im)
 {
     for (unsigned i = 0; !im->elf.resolves && i < im->elf.eh->e_phnum; i++) {

@@ -33,16 +33,19 @@ struct image {
     char **needed;              /* names as in the file, null at the end */
     uint32_t *tags, nr_tags;    /* offsets of the names that get the context's tag */
     uint64_t init, init_array, nr_init;     /* addresses; the constructors that were taken out */
-    /* A byte per page of the file: it is copied for the dynamic linker; differs from the file; belongs to a writable segment. */
+    /* A byte per page of the file: it is copied for the dynamic linker; differs from the file;
+     * belongs to a writable segment. */
     uint8_t *copied, *changed_page, *writable;
     uint8_t *executable;        /* a byte per program header: the segment is, in the file */
 };
 
-/* The image of an open file, from the cache or new; null: *why says what is wrong with the file, as the end of "NAME: ...". */
+/* The image of an open file, from the cache or new; null: *why says what is wrong with the file, as
+ * the end of "NAME: ...". */
 struct image *image_of(int fd, const char *path, bool shared, const char **why);
 /* Is it the file, unchanged, that the image was made of? */
 bool image_is_of(const struct image *im, const struct stat *st);
-/* Of a new private image, in this order: symbols that a shared image defines are the shared library's; nothing changes any more. */
+/* Of a new private image, in this order: symbols that a shared image defines are the shared
+ * library's; nothing changes any more. */
 void image_yield(struct image *im, const struct image *shared);
 void image_complete(struct image *im);
 /* The dynamic linker does not look for this one of `needed` any more. */

@@ -1,8 +1,10 @@
 /* src/context/linker.c - see linker.h.  SPDX-License-Identifier: Apache-2.0
  *
- * A constructor that dlopen executes has ld.so's lock and may load into a context.  So a lock that is taken before ld.so's must not be held by a load: the
- * constructor's thread would wait for it, and its owner for ld.so's.  Loads need one lock, and ld.so's own serves: it is recursive, and no other can come before
- * it.  No function takes it by name.  But dlsym calls the resolver of an indirect function (IFUNC) under it. */
+ * A constructor that dlopen executes has ld.so's lock and may load into a context.  So a lock that
+ * is taken before ld.so's must not be held by a load: the constructor's thread would wait for it,
+ * and its owner for ld.so's.  Loads need one lock, and ld.so's own serves: it is recursive, and no
+ * other can come before it.  No function takes it by name.  But dlsym calls the resolver of an
+ * indirect function (IFUNC) under it. */
 #include "context/linker.h"
 
 #include <dlfcn.h>
@@ -18,7 +20,8 @@ struct call { void (*f)(void *); void *arg; };
 
 static __thread struct call *wanted __attribute__((tls_model("initial-exec")));
 
-/* The thread that is in linker_call, and how often; under contexts.lock.  No other thread can be in it: each has ld.so's lock. */
+/* The thread that is in linker_call, and how often; under contexts.lock.  No other thread can be in
+ * it: each has ld.so's lock. */
 static struct { pthread_cond_t idle; pthread_t owner; unsigned depth; } busy = {.idle = PTHREAD_COND_INITIALIZER};
 
 static pthread_mutex_t *_Atomic ld_lock;        /* ld.so's; null: not known */
@@ -74,7 +77,8 @@ static __attribute__((used)) void (*resolve(void))(void)
 /* For dlsym; nothing calls it. */
 CONTEXT_API void usf_context_under_linker(void) __attribute__((ifunc("resolve")));
 
-/* dlsym needs a handle that dlopen has returned: a library that was loaded with the program has no scope of its own before. */
+/* dlsym needs a handle that dlopen has returned: a library that was loaded with the program has no
+ * scope of its own before. */
 static void *own_handle(void)
 {
     static void *_Atomic known;
@@ -100,9 +104,10 @@ int linker_call(void (*f)(void *), void *arg)
     return context_fail(ENOSYS, "this libc's dlsym does not call indirect functions, which contexts need");
 }
 
-/* The child can load then.  A thread that forks in a constructor has ld.so's lock, so that no other thread is in linker_call.  But a constructor of a shared
- * library, which linker_call executes, may wait for the thread that forks: so the fork goes on in the end, and its child may be unable to load, as the child of a
- * fork beside dlopen in any program. */
+/* The child can load then.  A thread that forks in a constructor has ld.so's lock, so that no other
+ * thread is in linker_call.  But a constructor of a shared library, which linker_call executes, may
+ * wait for the thread that forks: so the fork goes on in the end, and its child may be unable to
+ * load, as the child of a fork beside dlopen in any program. */
 void linker_before_fork(void)
 {
     struct timespec until;

@@ -1,9 +1,11 @@
 /* src/context/load.c - private copies are loaded.  SPDX-License-Identifier: Apache-2.0
  *
- * The dynamic linker sees, for each library, a file in memory that has the pages which it reads or relocates.  All others are holes, and its
- * executable segments are not executable there: `usf run` looks for system calls in what is, and would find zeros.  When all is
- * relocated, the root's constructor maps the original's pages over those that were not changed (settle), and tells `usf run`.  A library
- * whose own code the dynamic linker executes before that (IFUNC) is copied whole. */
+ * The dynamic linker sees, for each library, a file in memory that has the pages which it reads or
+ * relocates.  All others are holes, and its executable segments are not executable there: `usf run`
+ * looks for system calls in what is, and would find zeros.  When all is relocated, the root's
+ * constructor maps the original's pages over those that were not changed (settle), and tells `usf
+ * run`.  A library whose own code the dynamic linker executes before that (IFUNC) is copied
+ * whole. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +24,8 @@
 
 /* ---- names ---------------------------------------------------------------------------------------- */
 
-/* The dynamic linker knows libraries by their paths, for ever.  So each path is spelled as none was before: a number becomes redundant
- * parts between its head and its tail. */
+/* The dynamic linker knows libraries by their paths, for ever.  So each path is spelled as none was
+ * before: a number becomes redundant parts between its head and its tail. */
 static int spell(char *out, size_t cap, const char *head, size_t len, const char *tail)
 {
     static uint64_t numbers;
@@ -42,7 +44,8 @@ static void name_of_fd(char *name, size_t cap, int fd)
     spell(name, cap, head, n > 0 ? 6 + (size_t)n : 6, tail);
 }
 
-/* For debuggers and dladdr: the original's path.  A later dlopen of the original must not find the copy. */
+/* For debuggers and dladdr: the original's path.  A later dlopen of the original must not find the
+ * copy. */
 static void rename_map(struct library *l)
 {
     char *path, *slash = strrchr(l->path, '/');
@@ -131,7 +134,8 @@ static int open_original(const struct library *l)
 
 static int protection(const Elf64_Phdr *p) { return (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | (p->p_flags & PF_X ? PROT_EXEC : 0); }
 
-/* The pages of a segment that the copy has unchanged, or not at all: from the original.  False: one is missing. */
+/* The pages of a segment that the copy has unchanged, or not at all: from the original.  False: one
+ * is missing. */
 static bool map_original(const struct library *l, int fd, const Elf64_Phdr *p, int prot)
 {
     const struct image *im = l->image;
@@ -146,7 +150,8 @@ static bool map_original(const struct library *l, int fd, const Elf64_Phdr *p, i
     return true;
 }
 
-/* Memory of the copy that nothing maps any more: its pages of segments that are not writable, but for changed ones. */
+/* Memory of the copy that nothing maps any more: its pages of segments that are not writable, but
+ * for changed ones. */
 static void drop_pages(const struct library *l, int copy)
 {
     const struct image *im = l->image;
@@ -158,7 +163,8 @@ static void drop_pages(const struct library *l, int copy)
     }
 }
 
-/* The headers in memory say again which segments are executable: profilers and unwinders look there. */
+/* The headers in memory say again which segments are executable: profilers and unwinders look
+ * there. */
 static bool restore_headers(const struct library *l)
 {
     const struct image *im = l->image;
@@ -244,7 +250,8 @@ static int refused(struct plan *p, const char *text)
 
 static void nothing(void) {}
 
-/* It was never constructed, and has no code perhaps: its destructors are taken out before it is unloaded. */
+/* It was never constructed, and has no code perhaps: its destructors are taken out before it is
+ * unloaded. */
 static void disarm(const struct library *l)
 {
     struct link_map *m = l->map ? l->map : find_map(l->name);
@@ -255,8 +262,9 @@ static void disarm(const struct library *l)
     }
 }
 
-/* libc's.  AddressSanitizer's refuses RTLD_DEEPBIND, because a library would find libc's malloc before the sanitizer's.  Copies do not need libc by
- * themselves, so that they find the sanitizer's. */
+/* libc's.  AddressSanitizer's refuses RTLD_DEEPBIND, because a library would find libc's malloc
+ * before the sanitizer's.  Copies do not need libc by themselves, so that they find the
+ * sanitizer's. */
 typedef void *dlopen_type(const char *, int);
 static dlopen_type *real_dlopen(void)
 {

@@ -1,6 +1,7 @@
 /* src/context/memory.c - see memory.h.  SPDX-License-Identifier: Apache-2.0
  *
- * A view: nothing keeps the context from taking more.  No figure is larger than the limit, or than the machine's own. */
+ * A view: nothing keeps the context from taking more.  No figure is larger than the limit, or than
+ * the machine's own. */
 #include "context/memory.h"
 
 #include <stdlib.h>
@@ -46,7 +47,8 @@ bool memory_meminfo(const struct view *v, const char *path, const char *real, st
     return clip_lines(real, 0, v->memory / 1024, out);
 }
 
-/* "Node N MemTotal: ...": each node has its part of the limit, so that the nodes together have it all. */
+/* "Node N MemTotal: ...": each node has its part of the limit, so that the nodes together have it
+ * all. */
 bool memory_node(const struct view *v, const char *path, const char *real, struct text *out)
 {
     struct sysinfo info;

@@ -1,4 +1,5 @@
-/* src/context/memory.h - the memory that a context's libraries see.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/memory.h - the memory that a context's libraries see.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CONTEXT_MEMORY_H
 #define USF_CONTEXT_MEMORY_H
 

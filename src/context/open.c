@@ -19,7 +19,8 @@ struct opening {
     int result;
 };
 
-/* Under ld.so's lock.  The shim is the first library of the root's scope: the first load brings it. */
+/* Under ld.so's lock.  The shim is the first library of the root's scope: the first load brings
+ * it. */
 static void load(void *arg)
 {
     struct opening *o = arg;

@@ -72,7 +72,8 @@ static const char *program_entry(int64_t tag)
     return 0;
 }
 
-/* Where l's own needs are looked for: there, then where those that have loaded it look, then where the program does. */
+/* Where l's own needs are looked for: there, then where those that have loaded it look, then where
+ * the program does. */
 int plan_open_for(const struct library *l, const char *name, char path[PATH_MAX])
 {
     struct search_from chain[64], *from = &chain[0];
@@ -115,8 +116,9 @@ static bool is_known(const struct plan *p, const struct image *im)
     return false;
 }
 
-/* The program has it from now on, for all libraries.  One that is loaded already is found by its name, wherever it lies.  One that is loaded by
- * its path is known by its name only after it was asked for by that. */
+/* The program has it from now on, for all libraries.  One that is loaded already is found by its
+ * name, wherever it lies.  One that is loaded by its path is known by its name only after it was
+ * asked for by that. */
 static int promote(const char *name, const char *path)
 {
     int how = RTLD_LAZY | RTLD_GLOBAL | RTLD_NODELETE;
@@ -198,7 +200,8 @@ static int add_library(struct plan *p, struct usf_context *c, struct library *by
 {
     struct library *l = strchr(name, '/') ? 0 : find_name(p, c, name);
     int r = l ? 0 : make_library(p, c, by, name, &l);
-    /* The dynamic linker finds a library that is loaded by its SONAME alone.  The root needs all of them anyway. */
+    /* The dynamic linker finds a library that is loaded by its SONAME alone.  The root needs all of
+     * them anyway. */
     if (!r && by && !by->map && (!l->image->has_soname || strcmp(l->image->soname, name) != 0)) image_drop_need(by->image, name);
     if (!r && !is_planned(p, l)) r = append(p, l);
     if (!r && !by) p->target = l;
@@ -207,7 +210,8 @@ static int add_library(struct plan *p, struct usf_context *c, struct library *by
 
 struct versions { struct plan *plan; struct usf_context *context; struct library *library; int result; };
 
-/* The dynamic linker takes for granted that it knows the library by the name that stands beside the version. */
+/* The dynamic linker takes for granted that it knows the library by the name that stands beside the
+ * version. */
 static void check_version(void *arg, Elf64_Verneed *need)
 {
     struct versions *v = arg;
@@ -218,7 +222,8 @@ static void check_version(void *arg, Elf64_Verneed *need)
     else if (!image_needs(im, name)) v->result = context_fail(ELIBBAD, "%s needs versions of %s, but not the library itself", v->library->path, name);
 }
 
-/* What the library at a place of the list needs is appended to the list: breadth first, as ld.so does. */
+/* What the library at a place of the list needs is appended to the list: breadth first, as ld.so
+ * does. */
 static int add_needs(struct plan *p, struct usf_context *c, struct library *l)
 {
     struct versions v = {p, c, l, 0};
@@ -264,7 +269,8 @@ static int make(struct plan *p, struct usf_context *c, struct library *asker, co
     return r;
 }
 
-/* A constructor of a shared library, which has just been loaded, may have loaded into this context, or added a rule. */
+/* A constructor of a shared library, which has just been loaded, may have loaded into this context,
+ * or added a rule. */
 int plan_make(struct plan *p, struct usf_context *c, struct library *asker, const char *const *names, unsigned n)
 {
     for (;;) {

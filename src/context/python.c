@@ -1,10 +1,13 @@
-/* src/context/python.c - modules of Python, as a context's extension modules find them.  SPDX-License-Identifier: Apache-2.0
+/* src/context/python.c - modules of Python, as a context's extension modules find them.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The package `usf` gives each context three dictionaries.  Without them the interpreter's own functions answer.  Its functions are found by
- * name in the program at their first use: this library is not linked against any Python.
+ * The package `usf` gives each context three dictionaries.  Without them the interpreter's own
+ * functions answer.  Its functions are found by name in the program at their first use: this
+ * library is not linked against any Python.
  *
- * A call of an extension module concerns its own context, whatever the thread is in.  Such a call is noted for the thread (called_by), because
- * the interpreter asks the package for modules, and frames of Python tell it less than the library that calls. */
+ * A call of an extension module concerns its own context, whatever the thread is in.  Such a call
+ * is noted for the thread (called_by), because the interpreter asks the package for modules, and
+ * frames of Python tell it less than the library that calls. */
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -80,8 +83,8 @@ static void *end(struct call before, void *result)
 static void *level_real(void *name, void *globals, void *locals, void *fromlist, int level)
 { return REAL(void *, PyImport_ImportModuleLevelObject, (void *, void *, void *, void *, int), (name, globals, locals, fromlist, level)); }
 
-/* PyImport_Import asks the `__import__` of the frame that is executed: it may be another context's.  The import itself gives the topmost
- * package. */
+/* PyImport_Import asks the `__import__` of the frame that is executed: it may be another context's.
+ * The import itself gives the topmost package. */
 static void *import_real(void *name)
 {
     void *top = level_real(name, 0, 0, 0, 0);
@@ -180,7 +183,8 @@ CONTEXT_API usf_context_t *usf_context_python_caller(void) { return called_by; }
 
 #define ENTERED_MAX 4u
 
-/* Globals of the code that has entered, by the depth of entering; further in they are not known.  They are compared, never read. */
+/* Globals of the code that has entered, by the depth of entering; further in they are not known.
+ * They are compared, never read. */
 static __thread struct { const void *by[ENTERED_MAX]; unsigned n, late; } entered;
 static void *address_name, *leave_late;         /* "_address"; see usf_context_python_methods */
 

@@ -1,6 +1,8 @@
-/* src/context/quota.c - limits of control groups on CPUs, as a context has them.  SPDX-License-Identifier: Apache-2.0
+/* src/context/quota.c - limits of control groups on CPUs, as a context has them.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A quota is time that all CPUs together may work in each period.  A context's is what its CPUs can do, if the machine's is not less. */
+ * A quota is time that all CPUs together may work in each period.  A context's is what its CPUs can
+ * do, if the machine's is not less. */
 #include <stdio.h>
 #include <stdlib.h>
 

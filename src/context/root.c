@@ -1,6 +1,7 @@
 /* src/context/root.c - see root.h.  SPDX-License-Identifier: Apache-2.0
  *
- * One writable segment: headers, dynamic section, one empty symbol with its hash table, the constructor's address, strings. */
+ * One writable segment: headers, dynamic section, one empty symbol with its hash table, the
+ * constructor's address, strings. */
 #include "context/root.h"
 #include "arch/code.h"
 

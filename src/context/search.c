@@ -1,7 +1,8 @@
 /* src/context/search.c - see search.h.  SPDX-License-Identifier: Apache-2.0
  *
- * The order is that of ld.so(8): RPATH of the library and of its loaders (if it has no RUNPATH), LD_LIBRARY_PATH, RUNPATH, ld.so.cache,
- * and the system's folders.  In each folder the versions for newer processors (glibc-hwcaps) come first. */
+ * The order is that of ld.so(8): RPATH of the library and of its loaders (if it has no RUNPATH),
+ * LD_LIBRARY_PATH, RUNPATH, ld.so.cache, and the system's folders.  In each folder the versions for
+ * newer processors (glibc-hwcaps) come first. */
 #include "context/search.h"
 #include "arch/code.h"
 

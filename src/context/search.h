@@ -1,4 +1,5 @@
-/* src/context/search.h - where the dynamic linker would find a library.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/search.h - where the dynamic linker would find a library.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CONTEXT_SEARCH_H
 #define USF_CONTEXT_SEARCH_H
 

@@ -1,4 +1,5 @@
-/* src/context/share.h - libraries that exist once in a process, whatever context asks for them.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/share.h - libraries that exist once in a process, whatever context asks for them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CONTEXT_SHARE_H
 #define USF_CONTEXT_SHARE_H
 

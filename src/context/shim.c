@@ -31,7 +31,8 @@ static int shim_setenv(struct usf_context *c, const char *name, const char *valu
 static int shim_unsetenv(struct usf_context *c, const char *name) { return (int)RESULT(name ? -env_set(c, name, 0, true) : -EINVAL); }
 static int shim_clearenv(struct usf_context *c) { return (int)RESULT(-env_clear(c)); }
 
-/* In libc the text itself becomes a part of the environment, and its owner may change it later. Here a copy does. */
+/* In libc the text itself becomes a part of the environment, and its owner may change it later.
+ * Here a copy does. */
 static int shim_putenv(struct usf_context *c, char *text)
 {
     char *value = strchr(text, '='), *name = strndup(text, value ? (size_t)(value - text) : strlen(text));
@@ -52,7 +53,8 @@ static int shim_sched_getaffinity(struct usf_context *c, pid_t pid, size_t size,
 
 static int shim_sched_setaffinity(struct usf_context *c, pid_t pid, size_t size, const void *mask) { return (int)RESULT(affinity_set(c, pid, size, mask)); }
 
-/* The kernel id of another thread is not to be had: libc is asked for that thread's mask, and the answer is cut. */
+/* The kernel id of another thread is not to be had: libc is asked for that thread's mask, and the
+ * answer is cut. */
 static int shim_pthread_getaffinity(struct usf_context *c, pthread_t thread, size_t size, void *mask)
 {
     if (pthread_equal(thread, pthread_self())) return shim_sched_getaffinity(c, 0, size, mask) ? errno : 0;
@@ -129,8 +131,8 @@ static FILE *shim_fopen(struct usf_context *c, const char *path, const char *mod
     return f;
 }
 
-/* libomp leaves its name in the process's shared memory, and refuses to work if another copy's is there.  That of another context is none of its
- * business. */
+/* libomp leaves its name in the process's shared memory, and refuses to work if another copy's is
+ * there.  That of another context is none of its business. */
 static const char *own_name(struct usf_context *c, const char *name, char *buf, size_t size)
 {
     if (!name || !strstr(name, "__KMP_REGISTERED_LIB_")) return name;
@@ -181,7 +183,8 @@ static void shim_thread_failed(int error)
     abort();
 }
 
-/* Shared libraries' symbols are global in the process (plan.c).  A library that calls this one cannot do without it. */
+/* Shared libraries' symbols are global in the process (plan.c).  A library that calls this one
+ * cannot do without it. */
 static void *shim_runtime(const char *symbol)
 {
     void *f = dlsym(RTLD_DEFAULT, symbol);
@@ -190,7 +193,8 @@ static void *shim_runtime(const char *symbol)
     abort();
 }
 
-/* libc would look where this library looks: so the name is looked for as its caller's, where the process has not loaded it. */
+/* libc would look where this library looks: so the name is looked for as its caller's, where the
+ * process has not loaded it. */
 static void *open_shared(const struct library *asker, const char *name, int flags)
 {
     char path[PATH_MAX];

@@ -1,4 +1,5 @@
-/* src/context/stub.c - calls of stub libraries find their functions.  SPDX-License-Identifier: Apache-2.0
+/* src/context/stub.c - calls of stub libraries find their functions.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A stub library registers itself in its constructor, under ld.so's lock. */
 #include "context/stub.h"
@@ -58,7 +59,8 @@ void stub_context_ends(struct usf_context *c)
     pthread_mutex_unlock(&stubs.lock);
 }
 
-/* The program cannot go on: a function has no address.  As the dynamic linker does when it finds none. */
+/* The program cannot go on: a function has no address.  As the dynamic linker does when it finds
+ * none. */
 __attribute__((noreturn, format(printf, 1, 2))) static void give_up(const char *format, ...)
 {
     char text[2 * CONTEXT_TEXT];
@@ -93,7 +95,8 @@ CONTEXT_API void usf_context_stub_add(const struct stub_header *h)
     pthread_mutex_unlock(&stubs.lock);
 }
 
-/* The table of this context (null: of the program) that may be changed; null: no memory, and the next call will try again. */
+/* The table of this context (null: of the program) that may be changed; null: no memory, and the
+ * next call will try again. */
 static void **own_table(struct usf_context *c, unsigned i)
 {
     struct stub *s = &stubs.at[i];
@@ -125,7 +128,8 @@ static void *open_original(struct stub *s)
 static bool is_library(const struct library *l, const struct stub_header *h)
 { return l->handle && (strcmp(l->image->soname, string(h, h->soname)) == 0 || strcmp(l->path, string(h, h->original)) == 0); }
 
-/* The context's copy: the one that it has, which the program may have loaded from elsewhere, or a new one of the original. */
+/* The context's copy: the one that it has, which the program may have loaded from elsewhere, or a
+ * new one of the original. */
 static void *open_copy(struct usf_context *c, struct stub *s)
 {
     pthread_mutex_lock(&contexts.lock);
@@ -143,7 +147,8 @@ static void *look_up(void *handle, const struct stub_header *h, uint64_t k)
     return f->version ? dlvsym(handle, string(h, f->name), string(h, f->version)) : dlsym(handle, string(h, f->name));
 }
 
-/* A copy has no symbols that shared libraries define as well, such as parts of libstdc++: they are the program's. */
+/* A copy has no symbols that shared libraries define as well, such as parts of libstdc++: they are
+ * the program's. */
 void *stub_resolve(const struct stub_header *h, uint64_t k)
 {
     int error = errno;

@@ -46,7 +46,8 @@ struct stub_header {
 /* context.h, context_set: what the stubs use in a thread. */
 void stub_context_begins(struct usf_context *c);
 void stub_context_ends(struct usf_context *c);      /* no thread is in it */
-/* For stub libraries: their constructor, and the address of a function for which a resolver was called.  usf_context_stub_resolve has no C interface. */
+/* For stub libraries: their constructor, and the address of a function for which a resolver was
+ * called.  usf_context_stub_resolve has no C interface. */
 CONTEXT_API void usf_context_stub_add(const struct stub_header *h);
 void *stub_resolve(const struct stub_header *h, uint64_t k);
 extern bool stub_saves_all;     /* usf_context_stub_resolve can save more vector registers than those of SSE */

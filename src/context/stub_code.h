@@ -1,4 +1,5 @@
-/* src/context/stub_code.h - the machine code of stub libraries, of the architecture (src/arch).  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/stub_code.h - the machine code of stub libraries, of the architecture (src/arch).
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CONTEXT_STUB_CODE_H
 #define USF_CONTEXT_STUB_CODE_H
 
@@ -6,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes: of a function, its resolver, the way to usf_context_stub_resolve, the constructor; of the unwind tables. */
+/* Bytes: of a function, its resolver, the way to usf_context_stub_resolve, the constructor; of the
+ * unwind tables. */
 #define STUB_CODE_SIZE     32u
 #define STUB_RESOLVER_SIZE 16u
 #define STUB_COMMON_SIZE   16u
@@ -27,7 +29,8 @@ struct stub_places {
 };
 void stub_write_code(const struct stub_places *p);
 void stub_write_unwind(const struct stub_places *p);
-/* STUB_NR_GOT relocations: the tables' offset in the thread, two functions, and first the header.  symbol: of each. */
+/* STUB_NR_GOT relocations: the tables' offset in the thread, two functions, and first the header.
+ * symbol: of each. */
 void stub_write_relocations(const struct stub_places *p, Elf64_Rela *r, const uint32_t symbol[STUB_NR_GOT]);
 
 #endif

@@ -89,7 +89,8 @@ static const void *aligned_at(const struct elf *e, uint64_t addr, size_t size)
     return (uintptr_t)p % 4 ? 0 : p;
 }
 
-/* Calls f for each name of each version that the original defines; the first name is that of the version. */
+/* Calls f for each name of each version that the original defines; the first name is that of the
+ * version. */
 static void each_version(struct maker *m, void (*f)(struct maker *, const Elf64_Verdef *, unsigned k, const char *name))
 {
     const Elf64_Dyn *at = elf_dyn(m->e, DT_VERDEF), *nr = elf_dyn(m->e, DT_VERDEFNUM);

@@ -1,6 +1,8 @@
-/* src/context/threads.c - threads that a context's libraries create.  SPDX-License-Identifier: Apache-2.0
+/* src/context/threads.c - threads that a context's libraries create.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * They belong to the context: their calls to stubs go there, they run on its CPUs, and it is not unloaded while one of them lives. */
+ * They belong to the context: their calls to stubs go there, they run on its CPUs, and it is not
+ * unloaded while one of them lives. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -43,8 +45,8 @@ static void take_out(struct thread *t)
     free(t);
 }
 
-/* However it ends.  Destructors of the library's own keys may come after this one: in the last of the rounds that libc makes, all have had their
- * turn. */
+/* However it ends.  Destructors of the library's own keys may come after this one: in the last of
+ * the rounds that libc makes, all have had their turn. */
 static void ends(void *p)
 {
     struct thread *t = p;
@@ -79,7 +81,8 @@ static bool same(const struct os_cpuset *a, const struct os_cpuset *b) { return 
 
 /* ---- their CPUs -------------------------------------------------------------------------------------- */
 
-/* The context's group may borrow CPUs outside of this mask.  So the mask is no limit, unlike one that the program sets itself. */
+/* The context's group may borrow CPUs outside of this mask.  So the mask is no limit, unlike one
+ * that the program sets itself. */
 static void set_own_mask(const struct usf_context *c, const struct os_cpuset *cpus)
 {
     os_setaffinity(0, cpus);

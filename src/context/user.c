@@ -18,7 +18,8 @@ static const char *variable(const char *name)
     return value && *value ? value : 0;
 }
 
-/* What [run] of the profile says of contexts: "" for nothing.  Read once: the program may change its folder later. */
+/* What [run] of the profile says of contexts: "" for nothing.  Read once: the program may change
+ * its folder later. */
 static struct { bool read; char contexts[USF_CONTEXTS_MAX]; } profile;
 
 static int slurp(const char *path, char *buf, size_t *n)

@@ -1,4 +1,5 @@
-/* src/context/view.h - what a context's libraries see of the machine, and the texts that say so.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/view.h - what a context's libraries see of the machine, and the texts that say so.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_CONTEXT_VIEW_H
 #define USF_CONTEXT_VIEW_H
 
@@ -22,8 +23,8 @@ bool text_add_number(struct text *t, uint64_t n);
 bool text_read(const char *path, struct text *t);              /* a file; ends with 0, which does not count in `n` */
 size_t text_line(const char *text);                            /* bytes of its first line, with the newline */
 
-/* Writers: what the file `path` has in the context.  real: what it has for the program, or null where that is not needed.
- * False: the context has no text of its own. */
+/* Writers: what the file `path` has in the context.  real: what it has for the program, or null
+ * where that is not needed. False: the context has no text of its own. */
 typedef bool text_writer(const struct view *, const char *path, const char *real, struct text *out);
 
 /* views.c: CPUs */
@@ -33,7 +34,8 @@ text_writer quota_max, quota_cfs;
 /* memory.c */
 text_writer memory_meminfo, memory_node, memory_limit, memory_use;
 
-/* Special paths: in the two trees of the machine's files.  Most others cost a look at two letters. */
+/* Special paths: in the two trees of the machine's files.  Most others cost a look at two
+ * letters. */
 static inline bool is_special(const char *path)
 {
     if (!path || path[0] != '/') return false;

@@ -1,4 +1,5 @@
-/* src/context/views.c - files that tell of CPUs, as a context has them.  SPDX-License-Identifier: Apache-2.0 */
+/* src/context/views.c - files that tell of CPUs, as a context has them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,8 +81,8 @@ static bool map_part(const struct view *v, const char *real, bool may_be_none, s
 bool view_node_list(const struct view *v, const char *path, const char *real, struct text *out) { return (void)path, list_part(v, real, true, out); }
 bool view_node_map(const struct view *v, const char *path, const char *real, struct text *out) { return (void)path, map_part(v, real, true, out); }
 
-/* CPUs that have something in common, as said in the folder of one of them or of a control group.  Where the context has none of them, the
- * text is not about its CPUs, and stays. */
+/* CPUs that have something in common, as said in the folder of one of them or of a control group.
+ * Where the context has none of them, the text is not about its CPUs, and stays. */
 bool view_list_part(const struct view *v, const char *path, const char *real, struct text *out) { return (void)path, list_part(v, real, false, out); }
 bool view_map_part(const struct view *v, const char *path, const char *real, struct text *out) { return (void)path, map_part(v, real, false, out); }
 

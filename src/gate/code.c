@@ -1,12 +1,12 @@
 /* src/gate/code.c - executable memory, and writing to code.  SPDX-License-Identifier: Apache-2.0
  *
  * Nothing is ever writable and executable at once: code is mapped r-x and written through
- * /proc/thread-self/mem, which the kernel allows for private mappings; where /proc is missing or the
- * kernel restricts it, pages are made writable for the moment and not executable.
+ * /proc/thread-self/mem, which the kernel allows for private mappings; where /proc is missing or
+ * the kernel restricts it, pages are made writable for the moment and not executable.
  *
  * Regions are only added, never unmapped: `used` grows with compare-and-swap, so that a signal
- * handler may allocate at any time.  Springboards of unloaded objects go to a small free list, which
- * belongs to the dynamic linker's load lock. */
+ * handler may allocate at any time.  Springboards of unloaded objects go to a small free list,
+ * which belongs to the dynamic linker's load lock. */
 #include "gate/internal.h"
 
 #include "arch/code.h"
@@ -101,8 +101,8 @@ static bool reaches(uintptr_t lo, uintptr_t hi, uintptr_t from, uintptr_t to)
     return (to <= lo || to - lo < REACH) && (hi <= from || hi - from < REACH);
 }
 
-/* The gaps between mappings, read from /proc/self/maps a line at a time.  Only the first 48 characters of a
- * line matter, and whether it names the heap. */
+/* The gaps between mappings, read from /proc/self/maps a line at a time.  Only the first 48
+ * characters of a line matter, and whether it names the heap. */
 struct gaps { int fd; unsigned at, have; char buf[512]; };
 
 static int next_char(struct gaps *g)
@@ -135,8 +135,8 @@ static bool next_mapping(struct gaps *g, uintptr_t *start, uintptr_t *end, bool 
     return c >= 0;
 }
 
-/* Best place for `size` bytes in [from, to): as near to the object as can be, but above a heap as far off
- * as can be, so that brk keeps its room.  0: none. */
+/* Best place for `size` bytes in [from, to): as near to the object as can be, but above a heap as
+ * far off as can be, so that brk keeps its room.  0: none. */
 static uintptr_t place(uintptr_t from, uintptr_t to, size_t size, uintptr_t lo, uintptr_t hi, bool after_heap)
 {
     uintptr_t min = hi > REACH ? (hi - REACH + 2 * PAGE) & -PAGE : 0, max = (lo + REACH - PAGE) & -PAGE;

@@ -1,7 +1,9 @@
-/* src/gate/fde.c - function bounds and landing pads from .eh_frame.  SPDX-License-Identifier: Apache-2.0
+/* src/gate/fde.c - function bounds and landing pads from .eh_frame.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The binary search table of .eh_frame_hdr gives the FDE of an address, the FDE the function's bounds
- * and its language-specific data, where C++ and cleanup handlers are entered (landing pads). */
+ * The binary search table of .eh_frame_hdr gives the FDE of an address, the FDE the function's
+ * bounds and its language-specific data, where C++ and cleanup handlers are entered (landing
+ * pads). */
 #include "gate/image.h"
 
 /* DWARF exception header encodings: value format in the low nibble, base in the high one. */
@@ -108,7 +110,8 @@ static bool read_fde(const struct gate_image *im, uint64_t addr, struct gate_fde
     return !c.bad && out->end > out->start;
 }
 
-/* The search table: pairs of (start, FDE), both relative to eh_hdr, ascending.  Null: none or unreadable. */
+/* The search table: pairs of (start, FDE), both relative to eh_hdr, ascending.  Null: none or
+ * unreadable. */
 static const int32_t *search_table(const struct gate_image *im, uint64_t *n)
 {
     if (!im->eh_hdr) return NULL;
@@ -121,7 +124,8 @@ static const int32_t *search_table(const struct gate_image *im, uint64_t *n)
     return (const void *)gate_at(im, c.at, *n * 8);
 }
 
-/* The FDE with the greatest start <= pc; *next: where the one after it starts, 0 = it is the last. */
+/* The FDE with the greatest start <= pc; *next: where the one after it starts, 0 = it is the
+ * last. */
 static bool fde_below(const struct gate_image *im, uint64_t pc, struct gate_fde *out, uint64_t *next)
 {
     uint64_t n;

@@ -1,4 +1,5 @@
-/* src/gate/gate.c - the table of handlers, and the calls that need care.  SPDX-License-Identifier: Apache-2.0 */
+/* src/gate/gate.c - the table of handlers, and the calls that need care.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "gate/internal.h"
 
 #include "os/syscall.h"

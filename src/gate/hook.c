@@ -1,10 +1,12 @@
-/* src/gate/hook.c - functions of loaded objects that pass through one of ours first.  SPDX-License-Identifier: Apache-2.0
+/* src/gate/hook.c - functions of loaded objects that pass through one of ours first.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The function's first instructions, enough for a jump, move to a stub, and the jump takes their place.  The
- * architecture (src/arch) builds the stub.
+ * The function's first instructions, enough for a jump, move to a stub, and the jump takes their
+ * place.  The architecture (src/arch) builds the stub.
  *
- * Branches of the function itself into what is moved are refused.  Those of other functions to anything but its
- * beginning lead behind conditional jumps, which are longer than the window where they can reach that far. */
+ * Branches of the function itself into what is moved are refused.  Those of other functions to
+ * anything but its beginning lead behind conditional jumps, which are longer than the window where
+ * they can reach that far. */
 #include "gate/objects.h"
 
 #include "arch/code.h"

@@ -48,7 +48,8 @@ static inline const uint8_t *gate_at(const struct gate_image *im, uint64_t addr,
 unsigned gate_build_id(uintptr_t base, const Elf64_Phdr *ph, unsigned n, uint8_t *out, unsigned cap);
 
 /* ---- symbols.c: the dynamic symbol table ---------------------------------------------------------- */
-/* Addresses of the object's own; base: where it is loaded, since the dynamic linker writes true addresses into the section (0: a file). */
+/* Addresses of the object's own; base: where it is loaded, since the dynamic linker writes true
+ * addresses into the section (0: a file). */
 struct gate_symbols {
     const struct gate_image *im;
     uint64_t sym, str;
@@ -56,7 +57,8 @@ struct gate_symbols {
     uint64_t gnu, old;      /* hash tables; either may be 0 */
 };
 bool gate_symbols_find(const struct gate_image *im, uintptr_t base, struct gate_symbols *s);
-/* The functions of that name that the object defines (versions may be several), one after the other: *at is 0 at first.  0: no more. */
+/* The functions of that name that the object defines (versions may be several), one after the
+ * other: *at is 0 at first.  0: no more. */
 uint64_t gate_symbols_function(const struct gate_symbols *s, const char *name, uint32_t *at);
 
 /* Does the object use a function of that name of another object? */
@@ -69,8 +71,8 @@ struct gate_fde {
     bool signal;            /* a signal trampoline ('S') */
 };
 bool gate_fde_find(const struct gate_image *im, uint64_t pc, struct gate_fde *out);
-/* The FDE that ends at pc, with its end moved to the next one's start: glibc ends the description of clone
- * just before its syscall, since it would be wrong in the child. */
+/* The FDE that ends at pc, with its end moved to the next one's start: glibc ends the description
+ * of clone just before its syscall, since it would be wrong in the child. */
 bool gate_fde_before(const struct gate_image *im, uint64_t pc, struct gate_fde *out);
 /* Calls fn for every landing pad of the function.  false: the table could not be read. */
 bool gate_landing_pads(const struct gate_image *im, const struct gate_fde *f,

@@ -1,12 +1,14 @@
 /* src/gate/load.c - patch what is loaded, now and later.  SPDX-License-Identifier: Apache-2.0
  *
- * The dynamic linker calls _dl_debug_state (_r_debug.r_brk) around every change of its list of objects, for
- * debuggers: with a new object mapped, but not yet relocated or initialised, or with an old one gone.  Its
- * entry is patched to come here.  All of this file runs at start, single-threaded, or under ld.so's load lock.
+ * The dynamic linker calls _dl_debug_state (_r_debug.r_brk) around every change of its list of
+ * objects, for debuggers: with a new object mapped, but not yet relocated or initialised, or with
+ * an old one gone.  Its entry is patched to come here.  All of this file runs at start,
+ * single-threaded, or under ld.so's load lock.
  *
- * The dynamic linker is in the middle of a change: nothing of it may be called, neither here nor in `on_loaded`.  dl_iterate_phdr,
- * for one, reads past the end of a thread's table of thread-local storage, which does not have the new objects yet.  So
- * this file reads the list of link maps, as debuggers do. */
+ * The dynamic linker is in the middle of a change: nothing of it may be called, neither here nor in
+ * `on_loaded`.  dl_iterate_phdr, for one, reads past the end of a thread's table of thread-local
+ * storage, which does not have the new objects yet.  So this file reads the list of link maps, as
+ * debuggers do. */
 #include "gate/objects.h"
 
 #include "arch/code.h"
@@ -34,7 +36,8 @@ struct headers { const Elf64_Phdr *ph; unsigned n; };
 static struct headers program;      /* the program's, as the kernel tells */
 
 /* ---- where its program headers are ------------------------------------------------------------ */
-/* A link map tells where the object's dynamic section is: headers that say the same are the object's. */
+/* A link map tells where the object's dynamic section is: headers that say the same are the
+ * object's. */
 static bool belong(const struct link_map *lm, const struct headers *h)
 {
     for (unsigned i = 0; i < h->n; i++)
@@ -86,7 +89,8 @@ static void copy_path(struct gate_entry *e, const char *name)
         e->path[0] = 0;
         if (!linker) return;
         name = program_path;
-        /* Its name is for messages alone, and takes longer than all else that is done for a small program. */
+        /* Its name is for messages alone, and takes longer than all else that is done for a small
+         * program. */
         long n = usf_verbose ? usf_syscall(__NR_readlinkat, AT_FDCWD, program_path, e->path, sizeof e->path - 1) : 0;
         if (n > 0) {
             e->path[n] = 0;
@@ -124,7 +128,8 @@ static bool room_at(const struct gate_image *im, uintptr_t base, uintptr_t brk)
     return true;
 }
 
-/* The dynamic linker's notification is patched with the linker's calls: their copy in the cache has that jump, too. */
+/* The dynamic linker's notification is patched with the linker's calls: their copy in the cache has
+ * that jump, too. */
 static void add_notification(const struct gate_entry *e, struct gate_list *sites)
 {
     uintptr_t brk = debug_root ? debug_root->base.r_brk : 0, base = e->object.base;
@@ -195,7 +200,8 @@ static void forget(uint32_t index)
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
-/* What is known of each namespace, in the order of its list: the dynamic linker appends to it, and takes out from anywhere. */
+/* What is known of each namespace, in the order of its list: the dynamic linker appends to it, and
+ * takes out from anywhere. */
 static struct space { uint32_t first, last; } spaces[MAX_SPACES];
 
 static uint32_t *next_of(struct space *s, uint32_t index) { return index ? &gate_place_at(index)->next : &s->first; }
@@ -283,7 +289,8 @@ static void find_self(void)
     gate_build_id(base, ph, __ehdr_start.e_phnum, gate_self_id, sizeof gate_self_id);
 }
 
-/* The program's own pointer, where it has one: _r_debug may be a copy that the program has made at its start. */
+/* The program's own pointer, where it has one: _r_debug may be a copy that the program has made at
+ * its start. */
 static const struct r_debug_extended *find_debug(void)
 {
     const Elf64_Dyn *d = _r_debug.r_map ? _r_debug.r_map->l_ld : NULL;

@@ -1,8 +1,9 @@
-/* src/gate/objects.c - the loaded objects, known without the dynamic linker.  SPDX-License-Identifier: Apache-2.0
+/* src/gate/objects.c - the loaded objects, known without the dynamic linker.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Written under the dynamic linker's load lock only, read at any time, also in signal handlers: an entry's
- * bounds are published last and withdrawn first.  A reader that races with unloading may get a copy of
- * what was there; asking for an object whose code is running cannot race. */
+ * Written under the dynamic linker's load lock only, read at any time, also in signal handlers: an
+ * entry's bounds are published last and withdrawn first.  A reader that races with unloading may
+ * get a copy of what was there; asking for an object whose code is running cannot race. */
 #include "gate/objects.h"
 
 #include "os/os.h"
@@ -12,7 +13,8 @@
 #define BLOCK  128
 #define BLOCKS 64
 
-/* Blocks are only added.  The places lie apart from the large entries, so that a search by address reads little memory. */
+/* Blocks are only added.  The places lie apart from the large entries, so that a search by address
+ * reads little memory. */
 struct block {
     struct gate_place place[BLOCK];
     struct gate_entry entry[BLOCK];

@@ -8,7 +8,8 @@
 
 #define GATE_PATH_MAX 232
 
-/* Both are found by an index, which is never 0.  Owner: the holder of the dynamic linker's load lock. */
+/* Both are found by an index, which is never 0.  Owner: the holder of the dynamic linker's load
+ * lock. */
 
 /* One link map that the dynamic linker has listed, whether or not its object is intercepted.
  * map != null: in use.  lo < hi: an intercepted object, found by these addresses. */

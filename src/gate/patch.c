@@ -1,7 +1,8 @@
-/* src/gate/patch.c - write an object's springboards and the jumps to them.  SPDX-License-Identifier: Apache-2.0
+/* src/gate/patch.c - write an object's springboards and the jumps to them.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Only the bytes of the jump change in a window.  Should something jump into the rest after all, it finds
- * the instructions that always stood there, and the bare system call. */
+ * Only the bytes of the jump change in a window.  Should something jump into the rest after all, it
+ * finds the instructions that always stood there, and the bare system call. */
 #include "gate/internal.h"
 
 #include "arch/code.h"
@@ -24,8 +25,8 @@ void gate_stats_add(const struct gate_stats *s)
 
 static bool is_left(const struct gate_rec *r) { return r->cls == GATE_SITE_LEFT; }
 
-/* The dynamic linker's own calls that may wait are those that read files when an object is loaded: not worth pages of its
- * code in each process. */
+/* The dynamic linker's own calls that may wait are those that read files when an object is loaded:
+ * not worth pages of its code in each process. */
 static bool is_needed(const struct gate_image *im, const struct gate_rec *r)
 {
     if (r->nr < 0 || r->nr >= USF_NR_SYSCALLS || usf_gate_patch_all) return true;
@@ -37,7 +38,8 @@ bool gate_to_patch(const struct gate_image *im, const struct gate_rec *r) { retu
 static size_t upper_bound(const struct gate_image *im, const struct gate_rec *r)
 { return gate_to_patch(im, r) ? gate_springboard_room(r) : 0; }
 
-/* A run of windows that lie in one page is written at once: a write costs more than what it writes. */
+/* A run of windows that lie in one page is written at once: a write costs more than what it
+ * writes. */
 struct span { uint8_t buf[4096]; uintptr_t start; size_t len; };
 
 static void flush(struct span *s, struct gate_writer *w)

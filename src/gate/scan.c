@@ -1,9 +1,10 @@
 /* src/gate/scan.c - find real system call instructions and choose their windows.
  * SPDX-License-Identifier: Apache-2.0
  *
- * The bytes of the instruction occur by chance far more often than the instruction does: a site is real if
- * decoding its function (bounds from .eh_frame) from the start arrives at it.  A window with room for a jump is
- * made by taking in neighbouring instructions; nothing may jump into its inside. */
+ * The bytes of the instruction occur by chance far more often than the instruction does: a site is
+ * real if decoding its function (bounds from .eh_frame) from the start arrives at it.  A window
+ * with room for a jump is made by taking in neighbouring instructions; nothing may jump into its
+ * inside. */
 #include "gate/scan.h"
 
 #include "arch/code.h"
@@ -169,7 +170,8 @@ static void scan_segment(struct scan *s, const struct gate_seg *g)
     }
 }
 
-/* Branches from anywhere in the object (split-off cold parts, tail jumps) into the inside of a window: the window is given up. */
+/* Branches from anywhere in the object (split-off cold parts, tail jumps) into the inside of a
+ * window: the window is given up. */
 static struct gate_rec *window_around(struct gate_list *l, uint32_t from, uint64_t addr)
 {
     uint32_t lo = from, hi = l->nr;

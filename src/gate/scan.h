@@ -16,10 +16,11 @@ enum gate_why { GATE_WHY_NONE, GATE_WHY_SIGRETURN, GATE_WHY_DECODE, GATE_WHY_ROO
                 GATE_WHY_CANCEL, GATE_NR_WHY };
 extern const char *const gate_why_text[GATE_NR_WHY];
 
-/* A site.  The window [at-before, at-before+len) is replaced: the instructions before `at` and after
- * at+insn move to the springboard.  Also the format of the site cache: fixed layout, no pointers.
- * Invariants (cls != LEFT): ARCH_JUMP_LEN <= len <= GATE_WINDOW_MAX, before + insn <= len,
- * rip_at == GATE_NO_RIP or rip_at + 4 <= rip_end <= len, rip operand not inside [before, before+insn). */
+/* A site.  The window [at-before, at-before+len) is replaced: the instructions before `at` and
+ * after at+insn move to the springboard.  Also the format of the site cache: fixed layout, no
+ * pointers. Invariants (cls != LEFT): ARCH_JUMP_LEN <= len <= GATE_WINDOW_MAX, before + insn <=
+ * len, rip_at == GATE_NO_RIP or rip_at + 4 <= rip_end <= len, rip operand not inside [before,
+ * before+insn). */
 struct gate_rec {
     uint64_t at;            /* the syscall instruction; class CANCEL: the call that leads to it */
     int32_t  nr;            /* call number where the code before says it, else -1 */
@@ -71,16 +72,17 @@ static inline uint64_t gate_insn_before(const struct gate_function *f, uint64_t 
 void gate_decode(struct gate_function *f);
 /* The call's number at the site, if straight code before it sets one; else -1. */
 int32_t gate_static_nr(const struct gate_function *f, uint64_t at);
-/* May the instruction at `at`, after a system call, be executed in the springboard instead?  (It must not read registers that the
- * kernel changes.) */
+/* May the instruction at `at`, after a system call, be executed in the springboard instead?  (It
+ * must not read registers that the kernel changes.) */
 bool gate_may_follow(const struct gate_function *f, uint64_t at);
 /* Where in the instruction its displacement relative to the pc lies; 0 = none. */
 unsigned gate_rip_offset(const struct gate_function *f, uint64_t at);
-/* glibc >= 2.41 makes cancellable calls in one function whose addresses the cancellation signal's handler compares with the pc.
- * Is the system call at offset `at` that function's? */
+/* glibc >= 2.41 makes cancellable calls in one function whose addresses the cancellation signal's
+ * handler compares with the pc. Is the system call at offset `at` that function's? */
 bool gate_is_cancel_arch(const struct gate_function *f, uint64_t at);
 
 /* ---- hook.c ------------------------------------------------------------------------------------- */
-/* May the function's first instructions be moved to a stub?  Null, or why not.  Pure over the image. */
+/* May the function's first instructions be moved to a stub?  Null, or why not.  Pure over the
+ * image. */
 const char *gate_hook_refuses(const struct gate_image *im, uint64_t function);
 #endif

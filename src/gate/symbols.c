@@ -1,6 +1,8 @@
-/* src/gate/symbols.c - functions by name, from an object's dynamic symbol table.  SPDX-License-Identifier: Apache-2.0
+/* src/gate/symbols.c - functions by name, from an object's dynamic symbol table.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The dynamic linker's own lookups take its lock, and want an object that is relocated; this one reads what the object has mapped. */
+ * The dynamic linker's own lookups take its lock, and want an object that is relocated; this one
+ * reads what the object has mapped. */
 #include "gate/objects.h"
 
 static uint64_t own_address(uint64_t v, uintptr_t base) { return base && v >= base ? v - base : v; }

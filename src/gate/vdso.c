@@ -1,8 +1,10 @@
 /* src/gate/vdso.c - system calls of the vDSO.  SPDX-License-Identifier: Apache-2.0
  *
- * The vDSO makes a system call for a clock that it cannot read itself.  Threads may be executing it when it is patched.  So a copy with
- * the jumps in it takes the place of the whole at once, which the kernel does while no thread can fetch code from there.  A jump replaces
- * one instruction, which sets the call's number: a thread that has executed that goes on in the copy with the call itself. */
+ * The vDSO makes a system call for a clock that it cannot read itself.  Threads may be executing it
+ * when it is patched.  So a copy with the jumps in it takes the place of the whole at once, which
+ * the kernel does while no thread can fetch code from there.  A jump replaces one instruction,
+ * which sets the call's number: a thread that has executed that goes on in the copy with the call
+ * itself. */
 #include "gate/objects.h"
 
 #include "arch/code.h"
@@ -20,7 +22,8 @@ static bool is_patchable(const struct gate_rec *r)
            && arch_is_numbered_call(r->bytes, r->before, r->len);
 }
 
-/* The springboards into buf, for execution at code; the jumps to them into the copy.  Bytes of springboards. */
+/* The springboards into buf, for execution at code; the jumps to them into the copy.  Bytes of
+ * springboards. */
 static size_t build(const struct gate_list *l, uintptr_t base, uint8_t *buf, uintptr_t code, uint8_t *copy)
 {
     size_t at = GATE_CHUNK_HEAD;
@@ -44,8 +47,9 @@ static bool replace(uintptr_t base, uint8_t *copy, size_t size)
     return replaced = usf_syscall(__NR_mremap, copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, base) == (long)base;
 }
 
-/* Nothing else lies on these pages, and no thread executes them yet.  mprotect refuses code that does not begin a page.  Other threads run, and the
- * lowest free descriptor is theirs: no file is opened. */
+/* Nothing else lies on these pages, and no thread executes them yet.  mprotect refuses code that
+ * does not begin a page.  Other threads run, and the lowest free descriptor is theirs: no file is
+ * opened. */
 static bool write_new(void *code, const uint8_t *from, size_t len)
 {
     if (usf_syscall(__NR_mprotect, code, len, PROT_READ | PROT_WRITE)) return false;

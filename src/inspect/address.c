@@ -1,4 +1,5 @@
-/* src/inspect/address.c - what lies at an address of another process.  SPDX-License-Identifier: Apache-2.0 */
+/* src/inspect/address.c - what lies at an address of another process.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "inspect/address.h"
 #include "inspect/symbol.h"
 #include "inspect/threadview.h"
@@ -114,8 +115,8 @@ static int open_mapped(int32_t pid, const struct mapping *m)
     return -1;
 }
 
-/* The object that the address belongs to: an object's first mapping is its file's beginning, and its uninitialised data is
- * anonymous memory behind its last. */
+/* The object that the address belongs to: an object's first mapping is its file's beginning, and
+ * its uninitialised data is anonymous memory behind its last. */
 static bool find_object(struct address_space *as, uint64_t addr, struct place *out)
 {
     const struct mapping *first = NULL;

@@ -1,7 +1,8 @@
-/* src/inspect/address.h - what lies at an address of another process.  SPDX-License-Identifier: Apache-2.0
+/* src/inspect/address.h - what lies at an address of another process.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * From /proc/PID/maps and the symbol tables of the files mapped there.  Whatever cannot be read, or has changed
- * meanwhile, makes the answer shorter, never an error. */
+ * From /proc/PID/maps and the symbol tables of the files mapped there.  Whatever cannot be read, or
+ * has changed meanwhile, makes the answer shorter, never an error. */
 #ifndef USF_INSPECT_ADDRESS_H
 #define USF_INSPECT_ADDRESS_H
 

@@ -1,4 +1,5 @@
-/* src/inspect/elf.h - what `usf run` must know of a program's file.  SPDX-License-Identifier: Apache-2.0 */
+/* src/inspect/elf.h - what `usf run` must know of a program's file.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_INSPECT_ELF_H
 #define USF_INSPECT_ELF_H
 
@@ -17,8 +18,8 @@ struct elf_facts {
     bool needs_asan;        /* linked with libasan.so */
     char build_id[64];      /* as hex, cut to what fits; "": none */
 };
-/* Reads, never maps: a file that shrinks meanwhile is an error and not a SIGBUS.  0 or -errno; a file that is
- * no sound ELF is 0 with is_elf false or as much as could be read. */
+/* Reads, never maps: a file that shrinks meanwhile is an error and not a SIGBUS.  0 or -errno; a
+ * file that is no sound ELF is 0 with is_elf false or as much as could be read. */
 int elf_inspect(int fd, struct elf_facts *f);
 /* All of that place of the file; false: there is less, or it cannot be read. */
 bool elf_read(int fd, uint64_t off, void *buf, size_t n);

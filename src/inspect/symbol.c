@@ -1,4 +1,5 @@
-/* src/inspect/symbol.c - the name of an address in an ELF file.  SPDX-License-Identifier: Apache-2.0
+/* src/inspect/symbol.c - the name of an address in an ELF file.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Reads, never maps, as elf.c does, and for the same reason. */
 #include "inspect/symbol.h"

@@ -1,4 +1,5 @@
-/* src/inspect/threadview.c - what the kernel tells of a thread.  SPDX-License-Identifier: Apache-2.0 */
+/* src/inspect/threadview.c - what the kernel tells of a thread.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "inspect/threadview.h"
 #include "os/os.h"
 #include "text/text.h"

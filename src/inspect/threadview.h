@@ -1,4 +1,5 @@
-/* src/inspect/threadview.h - what the kernel tells of a thread.  SPDX-License-Identifier: Apache-2.0 */
+/* src/inspect/threadview.h - what the kernel tells of a thread.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_INSPECT_THREADVIEW_H
 #define USF_INSPECT_THREADVIEW_H
 
@@ -18,7 +19,8 @@ struct thread_view {
 bool thread_look(int32_t pid, int32_t tid, struct thread_view *v);
 /* "Name:" of /proc/PID/task/TID/status (tid 0: of the process): its text; "" if it is not there. */
 void status_field(int32_t pid, int32_t tid, const char *field, char *buf, size_t cap);
-/* What a descriptor of the process stands for, in words ("pipe:[12]", "/tmp/x", "TCP 127.0.0.1:80 -> ..."); "" unknown. */
+/* What a descriptor of the process stands for, in words ("pipe:[12]", "/tmp/x", "TCP 127.0.0.1:80
+ * -> ..."); "" unknown. */
 void fd_target(int32_t pid, int fd, char *buf, size_t cap);
 /* The descriptors that an epoll descriptor watches: how many, of which up to max are stored. */
 unsigned epoll_members(int32_t pid, int fd, int *out, unsigned max);

@@ -12,7 +12,8 @@ void view_wait(const struct usf_task *t, char *buf, size_t cap);
  * -errno. */
 int  view_instances(char ***names);
 void view_free(char **names, int n);
-/* The user that made a shared instance; the caller's user if it is not shared, or does not exist. */
+/* The user that made a shared instance; the caller's user if it is not shared, or does not
+ * exist. */
 uint32_t view_owner_of(const char *name);
 
 /* ---- a copy of an instance ------------------------------------------------------------------- */

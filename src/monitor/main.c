@@ -93,9 +93,10 @@ static bool is_for_others(struct monitor *m)
     return others != 0;
 }
 
-/* The programs have their policy, but without a watchman threads that never block would stall the others, and the
- * dead would stay: where it cannot be loaded here, coop takes over for all.  `usf ps` tells why.  A container that lacks the
- * object must not take it from the others: it has no monitor then, and its programs run unscheduled. */
+/* The programs have their policy, but without a watchman threads that never block would stall the
+ * others, and the dead would stay: where it cannot be loaded here, coop takes over for all.  `usf
+ * ps` tells why.  A container that lacks the object must not take it from the others: it has no
+ * monitor then, and its programs run unscheduled. */
 static int bind_scheduler(struct monitor *m)
 {
     char why[320] = "", unknown[160];
@@ -132,7 +133,8 @@ static bool on_stuck(struct usf_lock *l, uint32_t owner)
     return false;
 }
 
-/* Where a thread cannot be told to look at itself there is no progress guarantee, and nothing is better unscheduled. */
+/* Where a thread cannot be told to look at itself there is no progress guarantee, and nothing is
+ * better unscheduled. */
 static int can_signal(void) { return os_signal_thread(os_getpid(), os_gettid(), 0, 0); }
 
 int monitor_thread(void *(*run)(void *), void *arg)
@@ -216,7 +218,8 @@ int monitor_run(const struct monitor_options *o)
     monitor_unlock(m);
     report(o, r);
     if (!r) deaths_loop(m);
-    /* Never unlocked: who takes our place takes us for dead, and the other thread runs until we have exited. */
+    /* Never unlocked: who takes our place takes us for dead, and the other thread runs until we
+     * have exited. */
     monitor_lock(m);
     resign(own_namespace(m));
     return r ? 1 : 0;
@@ -233,9 +236,10 @@ static void become_daemon(void)
     if (chdir("/")) usf_warn("the monitor keeps its directory busy: error %d", errno);
 }
 
-/* A policy's operation that does not return keeps us here for ever, with the lock.  Programs that wait for that end us (hung.c), but there
- * may be none left.  So at each second of CPU time that we have used, which is hours of our work as a rule: no look has come to its end
- * meanwhile, and we have the lock?  Then our successor has coop take over. */
+/* A policy's operation that does not return keeps us here for ever, with the lock.  Programs that
+ * wait for that end us (hung.c), but there may be none left.  So at each second of CPU time that we
+ * have used, which is hours of our work as a rule: no look has come to its end meanwhile, and we
+ * have the lock?  Then our successor has coop take over. */
 #define LOOK_AT_SELF_S 1
 static void look_at_self(int sig)
 {

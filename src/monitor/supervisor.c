@@ -1,9 +1,10 @@
-/* src/monitor/supervisor.c - the monitor supervisor, which starts it anew when it dies.  SPDX-License-Identifier: Apache-2.0
+/* src/monitor/supervisor.c - the monitor supervisor, which starts it anew when it dies.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A process that misses the monitor starts another one (monitor_keep), but it has to run for that.  If
- * the monitor is killed together with the processes that have the cores, all others may sleep.  So the
- * monitor has a child, which waits for its death and becomes the next monitor.  The monitor starts
- * another child when that one dies. */
+ * A process that misses the monitor starts another one (monitor_keep), but it has to run for that.
+ * If the monitor is killed together with the processes that have the cores, all others may sleep.
+ * So the monitor has a child, which waits for its death and becomes the next monitor.  The monitor
+ * starts another child when that one dies. */
 #include "monitor/internal.h"
 #include "os/os.h"
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* src/os/build.c - the build-id of the object that this is linked into.  SPDX-License-Identifier: Apache-2.0 */
+/* src/os/build.c - the build-id of the object that this is linked into.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
 #include "os/os.h"
 #include <elf.h>

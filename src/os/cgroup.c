@@ -1,9 +1,10 @@
-/* src/os/cgroup.c - the cgroup's CPU quota, and whether it is frozen.  SPDX-License-Identifier: Apache-2.0
+/* src/os/cgroup.c - the cgroup's CPU quota, and whether it is frozen.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * /proc/PID/cgroup names the process's group in each hierarchy as we see it, our mountinfo where hierarchies
- * are mounted and which part of them (containers see a subtree).  A quota binds all groups below it, so
- * every level from the process's group up to the mount is looked at and the least bound counts.  Frozen is what the
- * group itself says: that of those above it is in it. */
+ * /proc/PID/cgroup names the process's group in each hierarchy as we see it, our mountinfo where
+ * hierarchies are mounted and which part of them (containers see a subtree).  A quota binds all
+ * groups below it, so every level from the process's group up to the mount is looked at and the
+ * least bound counts.  Frozen is what the group itself says: that of those above it is in it. */
 #include "base/base.h"
 #include "os/os.h"
 #include "os/text.h"
@@ -131,8 +132,8 @@ static unsigned quota_v1(const char *dir)
     return read_number_in(dir, "cpu.cfs_period_us", &period) ? cpus_of(quota, period) : 0;
 }
 
-/* The group's path below the mount: what is left of it behind the mounted root.  Null: it is outside of what is mounted
- * (another cgroup namespace). */
+/* The group's path below the mount: what is left of it behind the mounted root.  Null: it is
+ * outside of what is mounted (another cgroup namespace). */
 static const char *below(const char *group, const char *root)
 {
     size_t n = strlen(root);
@@ -141,8 +142,8 @@ static const char *below(const char *group, const char *root)
     return group[n] && group[n + 1] ? group + n : "";
 }
 
-/* The group's directory, and in *top the length of the mount point's.  0: too long, or it cannot be seen.  Of our own
- * the mount point itself is what can be. */
+/* The group's directory, and in *top the length of the mount point's.  0: too long, or it cannot be
+ * seen.  Of our own the mount point itself is what can be. */
 static int group_dir(char *dir, int cap, const char *sysroot, const struct mount *m, const char *group, bool own, int *top)
 {
     const char *path = below(group, m->root);
@@ -191,8 +192,8 @@ struct bound {
     uint32_t group;
 };
 
-/* Which group that is.  Not by its path: containers with cgroup namespaces of their own see different groups at the same one, and
- * the same group at different ones. */
+/* Which group that is.  Not by its path: containers with cgroup namespaces of their own see
+ * different groups at the same one, and the same group at different ones. */
 static uint32_t group_at(const char *dir)
 {
     struct os_stat st;

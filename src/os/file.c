@@ -86,11 +86,13 @@ int os_move(void *from, size_t len, void *to)
     return os_is_error((void *)r) ? (int)r : 0;
 }
 
-/* The kernel reads a set of signals from there before it finds that there is nothing to do with it. */
+/* The kernel reads a set of signals from there before it finds that there is nothing to do with
+ * it. */
 bool os_can_read(const void *p)
 { return usf_syscall(__NR_rt_sigprocmask, -1, p, NULL, 8) == -EINVAL; }
 
-/* What may not be touched is not filled with pages when it is locked; what is mapped at once in its place would be. */
+/* What may not be touched is not filled with pages when it is locked; what is mapped at once in its
+ * place would be. */
 int os_renew(void *at, size_t len)
 {
     void *p = os_map(len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,8 +1,8 @@
 /* src/os/point.c - perturbation points.  SPDX-License-Identifier: Apache-2.0
  *
- * USF_POINTS="seed=N,delay=PERMILLE,yield=PERMILLE,kill=NAME[:COUNT],log=PATH"
- * delay: that many of 1000 visits spin for up to 20 us; yield: that many give the CPU away; kill: the
- * COUNT-th visit of the point NAME ends the process as kill -9 would; log: where it says so first. */
+ * USF_POINTS="seed=N,delay=PERMILLE,yield=PERMILLE,kill=NAME[:COUNT],log=PATH" delay: that many of
+ * 1000 visits spin for up to 20 us; yield: that many give the CPU away; kill: the COUNT-th visit of
+ * the point NAME ends the process as kill -9 would; log: where it says so first. */
 #include "arch/arch.h"
 #include "base/base.h"
 #include "os/os.h"

@@ -80,16 +80,19 @@ static struct os_look look_in(const char *stat, long n)
     return s ? (struct os_look){.state = *s, .blocked = os_stat_number(stat, n, 32)} : (struct os_look){0};
 }
 
-/* Below /proc/TID and not /proc/PID/task/TID.  Linux keeps each name that was looked up.  A thread that ends removes its own names after
- * its process can be waited for.  The parent then removes all names below /proc/PID, and loops in the kernel while one of them is being
- * removed (shrink_dcache_parent).  A parent and a child that were bound to one CPU were seen like that for up to 100 s: Linux gave the CPU to
- * the parent's session all the time (autogroup; src/monitor/revive.c), and a thread that ends is no longer in that session. */
+/* Below /proc/TID and not /proc/PID/task/TID.  Linux keeps each name that was looked up.  A thread
+ * that ends removes its own names after its process can be waited for.  The parent then removes all
+ * names below /proc/PID, and loops in the kernel while one of them is being removed
+ * (shrink_dcache_parent).  A parent and a child that were bound to one CPU were seen like that for
+ * up to 100 s: Linux gave the CPU to the parent's session all the time (autogroup;
+ * src/monitor/revive.c), and a thread that ends is no longer in that session. */
 void os_thread_file(char path[OS_THREAD_FILE_MAX], int32_t tid, const char *name)
 {
     usf_format(path, OS_THREAD_FILE_MAX, "/proc/%d/task/%d/%s", tid, tid, name);
 }
 
-/* Asked when a file of the thread could be read: a program in a sandbox, which the call might end, gets no further than that. */
+/* Asked when a file of the thread could be read: a program in a sandbox, which the call might end,
+ * gets no further than that. */
 static bool is_thread_of(int32_t pid, int32_t tid) { return tid == pid || usf_syscall(__NR_tgkill, pid, tid, 0) != -ESRCH; }
 
 static struct os_look look_at(int32_t pid, int32_t tid)
@@ -113,7 +116,8 @@ static struct os_look look_again(int fd)
     return look_in(stat, n);
 }
 
-/* The file of a thread that has ended stays that thread's: it answers ESRCH, also when the number is another's. */
+/* The file of a thread that has ended stays that thread's: it answers ESRCH, also when the number
+ * is another's. */
 struct os_look os_look_at_thread(struct os_looks *looks, int32_t pid, int32_t tid)
 {
     struct os_look look;

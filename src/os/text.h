@@ -1,4 +1,5 @@
-/* src/os/text.h - reading the kernel's text files (internal to src/os).  SPDX-License-Identifier: Apache-2.0 */
+/* src/os/text.h - reading the kernel's text files (internal to src/os).
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_OS_TEXT_H
 #define USF_OS_TEXT_H
 

@@ -1,7 +1,7 @@
 /* src/os/topology.c - places of CPUs, from sysfs.  SPDX-License-Identifier: Apache-2.0
  *
- * Few files are read even on large machines: the kernel lists all CPUs that share a cache, package or
- * node, so one read places a whole group. */
+ * Few files are read even on large machines: the kernel lists all CPUs that share a cache, package
+ * or node, so one read places a whole group. */
 #include "base/base.h"
 #include "os/os.h"
 #include "os/text.h"

@@ -49,7 +49,8 @@ bool os_is_privileged(void)
     return ((d[0].permitted | (uint64_t)d[1].permitted << 32) & ~HARMLESS) != 0;
 }
 
-/* "ID PARENT DEV ROOT POINT OPTIONS... - TYPE SOURCE SUPER": of a line for /proc, does SUPER hide? */
+/* "ID PARENT DEV ROOT POINT OPTIONS... - TYPE SOURCE SUPER": of a line for /proc, does SUPER
+ * hide? */
 static bool line_hides(const char *s, bool *proc)
 {
     for (int i = 0; i < 4; i++) {

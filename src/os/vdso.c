@@ -1,7 +1,8 @@
 /* src/os/vdso.c - find a function of the vDSO by name.  SPDX-License-Identifier: Apache-2.0
  *
  * The vDSO is an ELF image whose address is in the auxiliary vector.  Its number of dynamic symbols
- * is not stored as such: it follows from either hash table, and kernels differ in which they have. */
+ * is not stored as such: it follows from either hash table, and kernels differ in which they
+ * have. */
 #include "vdso.h"
 #include "os/os.h"
 #include "os/syscall.h"

@@ -1,4 +1,5 @@
-/* src/os/vdso.h - functions that the kernel maps into every process (internal).  SPDX-License-Identifier: Apache-2.0 */
+/* src/os/vdso.h - functions that the kernel maps into every process (internal).
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_OS_VDSO_H
 #define USF_OS_VDSO_H
 

@@ -1,8 +1,9 @@
 /* src/policy/checked.c - a policy's answers are not trusted.  SPDX-License-Identifier: Apache-2.0
  *
- * `held` in the task record says that the policy has the task: set here on the way in, cleared on the
- * way out, so that a task can never be run twice nor run without being ready, whatever the policy
- * answers.  The mark is ours; the policy's own links are its own affair.  All hold the scheduler lock. */
+ * `held` in the task record says that the policy has the task: set here on the way in, cleared on
+ * the way out, so that a task can never be run twice nor run without being ready, whatever the
+ * policy answers.  The mark is ours; the policy's own links are its own affair.  All hold the
+ * scheduler lock. */
 #include "policy/policy.h"
 #include "base/base.h"
 

@@ -10,7 +10,8 @@ static inline bool pol_has_group(const uint64_t *set, uint32_t i) { return set[i
 static inline void pol_add_group(uint64_t *set, uint32_t i) { set[i / 64] |= 1ull << (i % 64); }
 static inline void pol_remove_group(uint64_t *set, uint32_t i) { set[i / 64] &= ~(1ull << (i % 64)); }
 
-/* For usf_nearest_core: the cores of this one's last-level cache, and of its node; all, for a policy that is blind to them. */
+/* For usf_nearest_core: the cores of this one's last-level cache, and of its node; all, for a
+ * policy that is blind to them. */
 static inline void pol_neighbours(struct usf_pol *p, uint32_t core, bool blind, uint64_t same_llc[USF_CORE_WORDS],
                                   uint64_t same_node[USF_CORE_WORDS])
 {
@@ -22,7 +23,8 @@ static inline void pol_neighbours(struct usf_pol *p, uint32_t core, bool blind, 
     }
 }
 
-/* First group at or after `from`, going around, that is in the set; USF_NONE: it is empty.  Bit w of `words` <=> set[w] != 0. */
+/* First group at or after `from`, going around, that is in the set; USF_NONE: it is empty.  Bit w
+ * of `words` <=> set[w] != 0. */
 static inline uint32_t pol_next_group(const uint64_t set[POL_GROUP_WORDS], uint32_t words, uint32_t from)
 {
     if (!words) return USF_NONE;
@@ -40,8 +42,8 @@ static inline uint32_t pol_next_group(const uint64_t set[POL_GROUP_WORDS], uint3
 
 enum { POL_BORROW_NS = 200000 };     /* a borrowed core is not reclaimed before its task has run for so long */
 
-/* It is group i's turn at a core that it borrows.  First group at or after `from`, going around, of those in the set that own the core; USF_NONE:
- * there is none. */
+/* It is group i's turn at a core that it borrows.  First group at or after `from`, going around, of
+ * those in the set that own the core; USF_NONE: there is none. */
 static inline uint32_t pol_next_owner(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words, uint32_t i, uint32_t core, uint32_t from)
 {
     uint32_t first = pol_next_group(set, words, from), owner = first;
@@ -50,14 +52,16 @@ static inline uint32_t pol_next_owner(struct usf_pol *p, const uint64_t set[POL_
     return owner;
 }
 
-/* The cores where a task of the group that has no affinity of its own should be: its own ones among `cores`.  False: there are none. */
+/* The cores where a task of the group that has no affinity of its own should be: its own ones among
+ * `cores`.  False: there are none. */
 static inline bool pol_own_cores(struct usf_pol *p, uint32_t i, const uint64_t cores[USF_CORE_WORDS], uint64_t out[USF_CORE_WORDS])
 {
     const struct usf_pol_group *g = usf_group(p, i);
     return g->flags & USF_GROUP_OWNS && usf_cores_and(out, cores, g->own);
 }
 
-/* A task has come to wait.  If tasks of other groups borrow cores of its group, one of these is reclaimed. */
+/* A task has come to wait.  If tasks of other groups borrow cores of its group, one of these is
+ * reclaimed. */
 static inline void pol_reclaim_for(struct usf_pol *p, uint32_t task)
 {
     uint32_t i = usf_task(p, task)->group;
@@ -74,8 +78,8 @@ static inline void pol_reclaim_for(struct usf_pol *p, uint32_t task)
     }
 }
 
-/* For a policy's tick: the same for all groups of the set.  Where groups have cores in common, a core that was reclaimed for a task of one may have
- * gone to a task of another. */
+/* For a policy's tick: the same for all groups of the set.  Where groups have cores in common, a
+ * core that was reclaimed for a task of one may have gone to a task of another. */
 static inline void pol_reclaim_all(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words)
 {
     for (uint32_t c = 0; words && c < p->nr_cores; c++) {
@@ -95,8 +99,9 @@ static inline bool pol_is_at_home(struct usf_pol *p, uint32_t core, uint32_t i)
     return task != USF_NONE && usf_may_reclaim(p, usf_task(p, task)->group, i, core);
 }
 
-/* It is group i's turn at the core: a task of a group of the set that owns the core, if i would borrow it, or else of i, as `choose` finds them.  None
- * while the core's task is at home there, unless that yields. */
+/* It is group i's turn at the core: a task of a group of the set that owns the core, if i would
+ * borrow it, or else of i, as `choose` finds them.  None while the core's task is at home there,
+ * unless that yields. */
 typedef uint32_t pol_choose_of(struct usf_pol *p, uint32_t group, uint32_t core);
 static inline __attribute__((always_inline)) uint32_t pol_choose(struct usf_pol *p, const uint64_t set[POL_GROUP_WORDS], uint32_t words, uint32_t i, uint32_t core,
                                                                  bool yields, pol_choose_of *choose)

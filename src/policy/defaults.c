@@ -1,10 +1,10 @@
 /* src/policy/defaults.c - the operations a policy may leave out.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Two FIFOs for the whole instance: ready tasks, and behind them those that yielded.  A task
- * that has waited for a quantum goes first, but not twice in a row: no task waits for ever.  They lie in the last
- * 64 bytes of the instance's data area, so that a policy with state of its own can still use them.
- * Which of the two a task is in is told by its `queued` mark: 1 ready, 2 yielded. */
+ * Two FIFOs for the whole instance: ready tasks, and behind them those that yielded.  A task that
+ * has waited for a quantum goes first, but not twice in a row: no task waits for ever.  They lie in
+ * the last 64 bytes of the instance's data area, so that a policy with state of its own can still
+ * use them. Which of the two a task is in is told by its `queued` mark: 1 ready, 2 yielded. */
 #include <usf/policy.h>
 #include "policy/policy.h"
 

@@ -6,13 +6,14 @@
  * one, all of one shape; the shape follows the number of programs, by thresholds with hysteresis
  * (their Listing 1; partition.h).  Programs are told their partition (usf_pol_group.share), and
  * malleable ones keep the old cores beside it until they have followed.  More programs than
- * partitions share them evenly, and a program that has been in a crowded one for long changes places
- * with one that has not.  docs/policies.md has the whole account, and what differs from the paper.
+ * partitions share them evenly, and a program that has been in a crowded one for long changes
+ * places with one that has not.  docs/policies.md has the whole account, and what differs from the
+ * paper.
  *
  * A partition is a preference: its cores serve its programs first and help others only when those
  * have nothing ready.  When a task finds all cores of its program busy and a helper's task on one,
- * that one gives way after MIN_HELP_NS.  A task that waits by yielding keeps its core against helpers for
- * PQ_SPIN_US and gets it back after PQ_HELP_NS.
+ * that one gives way after MIN_HELP_NS.  A task that waits by yielding keeps its core against
+ * helpers for PQ_SPIN_US and gets it back after PQ_HELP_NS.
  *
  * Within a partition: turns of one quantum between the programs that share it, the one with the
  * least core time per weight next; each program's tasks as queues.h has them.

@@ -1,8 +1,9 @@
 /* src/policy/linux.c - let the kernel schedule.  SPDX-License-Identifier: Apache-2.0
  *
- * Of usf only the spin-waits remain in force: each round of one gives the CPU away with the kernel's
- * own sched_yield.  Users often patch the barriers of their libraries this way.  This policy is the
- * fallback where nothing else is allowed, and the baseline of the benchmarks.  There is nothing to decide. */
+ * Of usf only the spin-waits remain in force: each round of one gives the CPU away with the
+ * kernel's own sched_yield.  Users often patch the barriers of their libraries this way.  This
+ * policy is the fallback where nothing else is allowed, and the baseline of the benchmarks.  There
+ * is nothing to decide. */
 #include <usf/policy.h>
 #include "policy/policy.h"
 

@@ -33,7 +33,8 @@ struct USF_POLICY_STATE part_map {
     part_place order[USF_CORES_MAX];               /* position -> core */
 };
 
-/* First of the set at or after `from`, or `none`.  (Sets of positions in `order` are sets of cores, too.) */
+/* First of the set at or after `from`, or `none`.  (Sets of positions in `order` are sets of cores,
+ * too.) */
 static inline uint32_t part_next(const uint64_t *set, uint32_t from, uint32_t none)
 {
     uint32_t at = usf_cores_next(set, from);
@@ -42,7 +43,8 @@ static inline uint32_t part_next(const uint64_t *set, uint32_t from, uint32_t no
 
 /* ---- building a map --------------------------------------------------------------------------------- */
 
-/* Do cores a and b lie in the same unit of this kind?  0: the machine ... PART_KINDS - 1: a physical core. */
+/* Do cores a and b lie in the same unit of this kind?  0: the machine ... PART_KINDS - 1: a
+ * physical core. */
 static inline bool part_together(struct usf_pol *p, uint32_t a, uint32_t b, uint32_t kind)
 {
     const struct usf_pol_core *x = usf_core(p, a), *y = usf_core(p, b);
@@ -81,7 +83,8 @@ static inline void part_cut(const struct part_map *m, const uint64_t *units, con
     }
 }
 
-/* Greatest common divisor of the numbers of `parts` in the units: only what divides all of them cuts them equally. */
+/* Greatest common divisor of the numbers of `parts` in the units: only what divides all of them
+ * cuts them equally. */
 static inline uint32_t part_divisor(const struct part_map *m, const uint64_t *units, const uint64_t *parts)
 {
     uint32_t g = 0;
@@ -94,8 +97,8 @@ static inline uint32_t part_divisor(const struct part_map *m, const uint64_t *un
     return g;
 }
 
-/* `nested`: of the fractions only a chain in which each divides the next (6 cores: halves, but no thirds), so that
- * every partition consists of whole partitions of the next level. */
+/* `nested`: of the fractions only a chain in which each divides the next (6 cores: halves, but no
+ * thirds), so that every partition consists of whole partitions of the next level. */
 static inline void part_build(struct usf_pol *p, struct part_map *m, bool nested)
 {
     uint64_t units[USF_CORE_WORDS], parts[USF_CORE_WORDS], cut[USF_CORE_WORDS];
@@ -161,9 +164,10 @@ static inline uint32_t part_next_level(const struct part_map *m, uint32_t level,
 
 /* ---- balanced placement --------------------------------------------------------------------------------- */
 
-/* The first of `span` partitions (a multiple of it, lest they straddle a wider unit) for a program that may run on `may`
- * and ran on `old`.  load[c]: programs that core c belongs to.  Half of the cores at least usable, then the least loaded, then
- * the most of `old`, then the first.  USF_NONE: it may run in no partition. */
+/* The first of `span` partitions (a multiple of it, lest they straddle a wider unit) for a program
+ * that may run on `may` and ran on `old`.  load[c]: programs that core c belongs to.  Half of the
+ * cores at least usable, then the least loaded, then the most of `old`, then the first.  USF_NONE:
+ * it may run in no partition. */
 static inline uint32_t part_choose(const struct part_map *m, uint32_t level, const uint16_t *load, uint32_t span,
                                    const uint64_t *may, const uint64_t *old)
 {
@@ -193,7 +197,8 @@ static inline uint32_t part_choose(const struct part_map *m, uint32_t level, con
 
 /* ---- plain equipartitioning: any cores, as equal as numbers allow ---------------------------------------- */
 
-/* Of its cores keep the first `n` that it may use and that belong to fewer than `cap` programs, and count them in `load`. */
+/* Of its cores keep the first `n` that it may use and that belong to fewer than `cap` programs, and
+ * count them in `load`. */
 static inline void part_keep(uint64_t mask[USF_CORE_WORDS], const uint64_t *may, uint16_t *load, uint32_t cap, uint32_t n)
 {
     for (uint32_t c = 0; (c = usf_cores_next(mask, c)) != USF_NONE; c++) {
@@ -202,7 +207,8 @@ static inline void part_keep(uint64_t mask[USF_CORE_WORDS], const uint64_t *may,
     }
 }
 
-/* Add the cores that belong to the fewest programs, out of the first `cores`, until there are `n`. */
+/* Add the cores that belong to the fewest programs, out of the first `cores`, until there are
+ * `n`. */
 static inline void part_grow(uint64_t mask[USF_CORE_WORDS], const uint64_t *may, uint16_t *load, uint32_t cores, uint32_t n)
 {
     for (uint32_t has = usf_cores_count(mask); has < n; has++) {

@@ -1,4 +1,5 @@
-/* src/policy/registry.c - built-in policies, names, completion of tables.  SPDX-License-Identifier: Apache-2.0 */
+/* src/policy/registry.c - built-in policies, names, completion of tables.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "policy/policy.h"
 #include "base/base.h"
 #include <string.h>
@@ -70,8 +71,9 @@ const char *policy_nearest(const char *name)
     return policy_nearest_word(name, names);
 }
 
-/* The table of an object that was built with an earlier header of this API version is shorter: it has the operations up to where it
- * ends.  A longer one comes from a later header: it will do if nothing in it is set that is not known here. */
+/* The table of an object that was built with an earlier header of this API version is shorter: it
+ * has the operations up to where it ends.  A longer one comes from a later header: it will do if
+ * nothing in it is set that is not known here. */
 static bool size_is_valid(const struct usf_policy_ops *in, char *why, unsigned why_len)
 {
     const char *end = (const char *)in + in->size;

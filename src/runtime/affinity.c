@@ -1,15 +1,16 @@
-/* src/runtime/affinity.c - affinity calls are hints (or strict: percpu.c), nice values priorities.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/affinity.c - affinity calls are hints (or strict: percpu.c), nice values priorities.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The scheduler decides where a thread runs; what the program asks for is checked by the kernel, kept, and
- * read back as it was set (USF paper, section 4.3.2). */
+ * The scheduler decides where a thread runs; what the program asks for is checked by the kernel,
+ * kept, and read back as it was set (USF paper, section 4.3.2). */
 #include <errno.h>
 
 #include "runtime/runtime.h"
 
 /* ---- threads that are being born ---------------------------------------------------------------- */
-/* A new thread starts with its creator's hint, or with what its creator sets before it has attached itself
- * (pthread_attr_setaffinity_np).  The creator leaves the hint under the new thread's thread pointer, or its
- * id; the new thread looks for both.  Few threads have one: a small ring does. */
+/* A new thread starts with its creator's hint, or with what its creator sets before it has attached
+ * itself (pthread_attr_setaffinity_np).  The creator leaves the hint under the new thread's thread
+ * pointer, or its id; the new thread looks for both.  Few threads have one: a small ring does. */
 #define HINTS 64
 static struct { uintptr_t key; struct os_cpuset hint; } hints[HINTS];
 static uint32_t nr_hints;
@@ -59,8 +60,8 @@ void rt_inherit_hint(struct rt_thread *t)
     rt_list_unlock();
 }
 
-/* If another thread sets this one's CPUs while it opts out, it has left them for it by now, or does so when
- * this one is no longer bound. */
+/* If another thread sets this one's CPUs while it opts out, it has left them for it by now, or does
+ * so when this one is no longer bound. */
 void rt_unbind(struct rt_thread *t)
 {
     sched_crit_enter(&t->self);
@@ -104,8 +105,8 @@ void rt_follow_cpuset(uint64_t now)
 }
 
 /* ---- shares -------------------------------------------------------------------------------------- */
-/* What a thread without a hint is told.  One that sets just that (OpenMP runtimes do, at their start) has none after it either: it would
- * keep the old share for ever. */
+/* What a thread without a hint is told.  One that sets just that (OpenMP runtimes do, at their
+ * start) has none after it either: it would keep the old share for ever. */
 static struct os_cpuset told;       /* the latest share that was; under rt.list_lock */
 
 /* holds rt.list_lock */
@@ -132,8 +133,9 @@ static void set_place(struct rt_thread *me, uint32_t task, const struct os_cpuse
 }
 
 /* ---- nice values ---------------------------------------------------------------------------------- */
-/* The kernel's word between its threads and strangers, and the policy's between threads of a process: minus the nice value is the
- * task's priority.  What a program is started with (nice PROGRAM) is no difference between its threads, and does not count. */
+/* The kernel's word between its threads and strangers, and the policy's between threads of a
+ * process: minus the nice value is the task's priority.  What a program is started with (nice
+ * PROGRAM) is no difference between its threads, and does not count. */
 static _Atomic bool any_nice;       /* the program has set one */
 static _Atomic int32_t first_rank;  /* what all its threads had before */
 

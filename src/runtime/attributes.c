@@ -1,4 +1,5 @@
-/* src/runtime/attributes.c - what a thread tells usf about itself: include/usf/usf.h.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/attributes.c - what a thread tells usf about itself: include/usf/usf.h.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The attributes are the task's.  The thread keeps a copy, since it may be without a task for a
  * while (optout.c, an exec that fails), or have another one after a fork. */

@@ -1,4 +1,5 @@
-/* src/runtime/clones.c - clone tracing: which thread makes which, for recordings.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/clones.c - clone tracing: which thread makes which, for recordings.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A thread attaches by itself and does not know its maker.  So during a recording the maker leaves
  * a note under the address of the new thread's storage, which both know.  A note that is

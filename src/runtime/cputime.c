@@ -1,14 +1,16 @@
 /* src/runtime/cputime.c - CPU time of a thread that floats.  SPDX-License-Identifier: Apache-2.0
  *
- * The kernel's clocks of a thread are those of the kernel thread that executes it.  carrier.c has what the thread has used itself.  libc asks
- * the vDSO, which makes a system call for these clocks: the gate patches that one too (gate_patch_vdso). */
+ * The kernel's clocks of a thread are those of the kernel thread that executes it.  carrier.c has
+ * what the thread has used itself.  libc asks the vDSO, which makes a system call for these clocks:
+ * the gate patches that one too (gate_patch_vdso). */
 #include <sys/resource.h>
 #include <time.h>
 
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 
-/* The kernel's number of a thread's clock: its id and the kind; 2: the time that it has been scheduled, the kind that libc uses. */
+/* The kernel's number of a thread's clock: its id and the kind; 2: the time that it has been
+ * scheduled, the kind that libc uses. */
 #define CLOCK_KIND_MASK 7
 #define CLOCK_OF_THREAD 6
 
@@ -68,7 +70,8 @@ static void set_us(struct timeval *t, uint64_t us)
     t->tv_usec = (long)(us % S);
 }
 
-/* The kernel divides the time into that of the program and its own: what the thread has used is divided as its carrier's is. */
+/* The kernel divides the time into that of the program and its own: what the thread has used is
+ * divided as its carrier's is. */
 long rt_call_getrusage(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;

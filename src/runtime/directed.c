@@ -1,9 +1,10 @@
 /* src/runtime/directed.c - signals to a thread that floats.  SPDX-License-Identifier: Apache-2.0
  *
- * A signal that the program sends to one of its threads is kept in the thread's record, and the thread raises it to itself where it is
- * executed (rt_float_attend).  One that another process sends to a thread comes to the kernel thread that the thread began as: what is
- * executed there keeps it for that thread (rt_float_forwards).  What a thread blocks stays in its record until it does not, or waits for it:
- * in the kernel it would be left pending for another thread. */
+ * A signal that the program sends to one of its threads is kept in the thread's record, and the
+ * thread raises it to itself where it is executed (rt_float_attend).  One that another process
+ * sends to a thread comes to the kernel thread that the thread began as: what is executed there
+ * keeps it for that thread (rt_float_forwards).  What a thread blocks stays in its record until it
+ * does not, or waits for it: in the kernel it would be left pending for another thread. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -36,7 +37,8 @@ void rt_directed_forget(struct rt_thread *t)
     rt_list_unlock();
 }
 
-/* The thread's signals: each is one, and one that is not queued is there once.  Holds rt.list_lock. */
+/* The thread's signals: each is one, and one that is not queued is there once.  Holds
+ * rt.list_lock. */
 static bool sent_is_valid(const struct rt_thread *t)
 {
     const struct rt_sent *all = sent_of(t);
@@ -97,9 +99,10 @@ static bool take_sent(struct rt_thread *t, uint64_t waits, struct rt_sent *out)
     return found;
 }
 
-/* What was sent to the calling thread, raised where it is executed: these signals.  What it blocks stays in its record, or it would be left
- * pending in a kernel thread that executes another next.  waits: raise also those of these, which it is about to wait for; one alone, if the
- * call takes one (waits_for_one). */
+/* What was sent to the calling thread, raised where it is executed: these signals.  What it blocks
+ * stays in its record, or it would be left pending in a kernel thread that executes another next.
+ * waits: raise also those of these, which it is about to wait for; one alone, if the call takes one
+ * (waits_for_one). */
 uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
 {
     struct rt_sent now;
@@ -133,8 +136,9 @@ static bool withdraw_one(struct rt_thread *t, uint64_t signals)
     return kept;
 }
 
-/* These are pending in the kernel thread, if the thread blocks them: a call was to take them and has not, or they came before the process
- * took part.  They are not to stay there.  Those of the process are not touched: only the kernel can put them back as they were. */
+/* These are pending in the kernel thread, if the thread blocks them: a call was to take them and
+ * has not, or they came before the process took part.  They are not to stay there.  Those of the
+ * process are not touched: only the kernel can put them back as they were. */
 void rt_float_withdraw(struct rt_thread *t, uint64_t signals)
 {
     uint64_t pending = 0;
@@ -146,7 +150,8 @@ void rt_float_withdraw(struct rt_thread *t, uint64_t signals)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
-/* Another process's may be meant for the thread that began as this kernel thread, unless this one has raised it. */
+/* Another process's may be meant for the thread that began as this kernel thread, unless this one
+ * has raised it. */
 static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
 {
     uint64_t bit = 1ull << (sig - 1);
@@ -155,8 +160,9 @@ static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
     return is_directed(info) && (raised || info->si_pid == rt.pid);
 }
 
-/* A signal came while `from` was in a critical section, and `to` is executed on that kernel thread now.  What may be another thread's goes
- * to `to`, which raises it again when its own section ends, and forwards it. */
+/* A signal came while `from` was in a critical section, and `to` is executed on that kernel thread
+ * now.  What may be another thread's goes to `to`, which raises it again when its own section ends,
+ * and forwards it. */
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
 {
     int sig = (int)from->deferred;
@@ -182,8 +188,9 @@ void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
     if (!to->self.context) atomic_store(&to->self.signalled, 1);
 }
 
-/* A signal of another process to the thread that began as this kernel thread, and that is executed elsewhere or has ended.  True: it is
- * done with: that thread gets it, or no thread does, because that one has ended. */
+/* A signal of another process to the thread that began as this kernel thread, and that is executed
+ * elsewhere or has ended.  True: it is done with: that thread gets it, or no thread does, because
+ * that one has ended. */
 bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info)
 {
     uint64_t bit = 1ull << (sig - 1);
@@ -231,7 +238,8 @@ long rt_call_sigprocmask(struct gate_frame *f)
 void rt_float_returns(struct rt_thread *t, uint64_t mask)
 { if (t->self.home) t->self.mask = t->self.carrier->mask = mask; }
 
-/* Those that are pending in the kernel may be another thread's, but only between two of its looks: what it blocks stays in the record. */
+/* Those that are pending in the kernel may be another thread's, but only between two of its looks:
+ * what it blocks stays in the record. */
 long rt_call_sigpending(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;

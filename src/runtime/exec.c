@@ -1,8 +1,9 @@
 /* src/runtime/exec.c - exec, which may fail.  SPDX-License-Identifier: Apache-2.0
  *
- * The process is taken off its instance before, in a critical section.  A signal that is kept in that would never be handled if the
- * exec succeeded, and the new program would start with the mask that keeps further ones away.  So the exec is given up
- * then, up to its very instruction (rt_exec_fix_pc), and made again after the handler has run. */
+ * The process is taken off its instance before, in a critical section.  A signal that is kept in
+ * that would never be handled if the exec succeeded, and the new program would start with the mask
+ * that keeps further ones away.  So the exec is given up then, up to its very instruction
+ * (rt_exec_fix_pc), and made again after the handler has run. */
 #include <errno.h>
 
 #include "runtime/runtime.h"
@@ -79,8 +80,9 @@ static long make_exec(struct rt_thread *t, struct gate_frame *f)
     return r;
 }
 
-/* In the parent's memory, whose thread waits: nothing but the mask and the actions is ours to change.  What is made for the exec stays
- * there, until that thread needs the place again, or ends. */
+/* In the parent's memory, whose thread waits: nothing but the mask and the actions is ours to
+ * change.  What is made for the exec stays there, until that thread needs the place again, or
+ * ends. */
 static long exec_vforked(struct rt_thread *t, const struct gate_frame *f)
 {
     struct gate_frame with = *f;

@@ -1,4 +1,5 @@
-/* src/runtime/executable.c - what the file of the program says.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/executable.c - what the file of the program says.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <elf.h>
 
 #include "runtime/runtime.h"
@@ -26,7 +27,8 @@ static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
-/* What the dynamic linker has relocated in place is an address, what it has left alone is one relative to the executable's. */
+/* What the dynamic linker has relocated in place is an address, what it has left alone is one
+ * relative to the executable's. */
 static const void *at(uintptr_t base, uint64_t where) { return (const void *)(where < base ? base + where : where); }
 
 struct relocations { const Elf64_Rela *first; uint64_t size; };
@@ -41,8 +43,9 @@ static bool any_names(const struct relocations *r, const Elf64_Sym *symbols, con
     return false;
 }
 
-/* What an executable imports is what its relocations name.  The symbol need not be undefined: a variable is copied into an executable at
- * a fixed address.  The hash table does not tell how many symbols there are: one of an executable that exports none says 1. */
+/* What an executable imports is what its relocations name.  The symbol need not be undefined: a
+ * variable is copied into an executable at a fixed address.  The hash table does not tell how many
+ * symbols there are: one of an executable that exports none says 1. */
 static bool imports(const Elf64_Dyn *d, uintptr_t base, const char *const *names, unsigned n)
 {
     const Elf64_Sym *symbols = 0;

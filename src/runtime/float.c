@@ -35,7 +35,8 @@ enum { NR_CLOSE_RANGE = 436, NR_LANDLOCK_RESTRICT_SELF = 446, NR_LSM_SET_SELF_AT
 static size_t tls_below;
 size_t rt_tls_self;             /* ... and rt_self */
 
-/* Pages that are not touched cost nothing.  Not in TLS, of which a library that is loaded by dlopen gets little. */
+/* Pages that are not touched cost nothing.  Not in TLS, of which a library that is loaded by dlopen
+ * gets little. */
 struct of_each {
     struct carrier carriers[USF_MAX_TASKS];
     struct sched_floating floating[USF_MAX_TASKS];
@@ -71,8 +72,9 @@ static bool see_clocks(struct rt_thread *t)
     return now == SEEN;
 }
 
-/* One mapping: the stack, the registers of the idle loop and of the thread that begins here, then what stands in for a thread's TLS, with
- * a record that keeps signals.  A thread that has left its carrier has it, so that its end needs no memory. */
+/* One mapping: the stack, the registers of the idle loop and of the thread that begins here, then
+ * what stands in for a thread's TLS, with a record that keeps signals.  A thread that has left its
+ * carrier has it, so that its end needs no memory. */
 static bool map_idle(struct carrier *k)
 {
     if (!see_clocks(&rt_self)) return false;
@@ -151,7 +153,8 @@ void rt_float_go_home(struct rt_thread *t)
     usf_dassert(rt_thread_is_valid(t));
     usf_xassert(rt_is_executed_here(t));
     if (carrier_try_home(&rt.sched, &t->self)) return;
-    /* rt_enter may make the thread opt out (optout.c), and that calls this function: so an attached thread does not enter again. */
+    /* rt_enter may make the thread opt out (optout.c), and that calls this function: so an attached
+     * thread does not enter again. */
     if (t->state != RT_ATTACHED && !rt_enter()) return;
     if (t->self.crit) return;
     t->self.stays++;            /* not away again while it waits for a core */
@@ -177,8 +180,9 @@ void rt_float_stay(struct rt_thread *t, enum usf_stays why)
     rt_float_attend(t, ~0ull);                  /* the kernel thread is its own: what it blocks is pending there from now on */
 }
 
-/* The calling thread has made a call whose effect the threads that it creates inherit.  Its kernel thread serves no later thread of the
- * program: the thread cache knows of memory policies by itself, and is told of the rest. */
+/* The calling thread has made a call whose effect the threads that it creates inherit.  Its kernel
+ * thread serves no later thread of the program: the thread cache knows of memory policies by
+ * itself, and is told of the rest. */
 void rt_float_hand_on(struct rt_thread *t, uint32_t what)
 {
     if (!what || usf_gate_vforked || !rt_has_own_self()) return;
@@ -186,8 +190,9 @@ void rt_float_hand_on(struct rt_thread *t, uint32_t what)
     if (rt.settings.floats) atomic_fetch_or(&t->hands_on, what);
 }
 
-/* A call with such an effect.  If the process has one thread, all will have the same; rt_is_alone does not know of threads that wait for their
- * first core.  The call may forbid to ask afterwards. */
+/* A call with such an effect.  If the process has one thread, all will have the same; rt_is_alone
+ * does not know of threads that wait for their first core.  The call may forbid to ask
+ * afterwards. */
 static long call_hands_on(struct gate_frame *f, uint32_t what)
 {
     bool single = what && os_own_threads() == 1;
@@ -196,7 +201,8 @@ static long call_hands_on(struct gate_frame *f, uint32_t what)
     return r;
 }
 
-/* Storage that libc has made: its record of a thread begins with its own address, and has it again. */
+/* Storage that libc has made: its record of a thread begins with its own address, and has it
+ * again. */
 static bool is_of_libc(uintptr_t tls)
 {
     uint32_t low, high;
@@ -207,7 +213,8 @@ static bool is_of_libc(uintptr_t tls)
     return true;
 }
 
-/* Where another thread has set the creator's state (have_stay), the creator has no reason of its own. */
+/* Where another thread has set the creator's state (have_stay), the creator has no reason of its
+ * own. */
 void rt_float_bequeath(const struct rt_thread *creator, uintptr_t tls)
 {
     uint32_t hands_on = atomic_load_explicit(&creator->hands_on, memory_order_relaxed);
@@ -279,7 +286,8 @@ static long call_stays(struct gate_frame *f)
 #define STAY_LOOKS  100u
 #define STAY_NS     1000000u
 
-/* Another thread of the process is to stay on its own kernel thread.  Returns after 0.1 s also if it is not there yet. */
+/* Another thread of the process is to stay on its own kernel thread.  Returns after 0.1 s also if
+ * it is not there yet. */
 static void have_stay(int32_t tid, bool hands_on)
 {
     struct rt_thread *me = &rt_self;
@@ -501,7 +509,8 @@ void rt_float_attached(struct rt_thread *t)
     while (n <= number && !atomic_compare_exchange_weak(&nr_born, &n, number + 1)) {}
 }
 
-/* It has no record any more, and another thread may get its number: it is what the kernel takes it for from now on, if it is at home. */
+/* It has no record any more, and another thread may get its number: it is what the kernel takes it
+ * for from now on, if it is at home. */
 void rt_float_is_over(struct rt_thread *t)
 {
     if (!t->self.home || !carrier_is_home(&t->self)) return;
@@ -511,7 +520,8 @@ void rt_float_is_over(struct rt_thread *t)
     t->self.floats = false;
 }
 
-/* The thread ends at home, so no other thread needs this idle loop.  The memory is given back, since address space may be limited. */
+/* The thread ends at home, so no other thread needs this idle loop.  The memory is given back,
+ * since address space may be limited. */
 static void unmap_idle(struct carrier *k)
 {
     void *stack = k->stack;
@@ -554,7 +564,8 @@ static bool has_robust(const struct rt_thread *t)
     return head && (head->next != (uint64_t)head || head->pending);
 }
 
-/* The thread is about to end.  If it does not get home, rt_float_end tells the program of its end. */
+/* The thread is about to end.  If it does not get home, rt_float_end tells the program of its
+ * end. */
 void rt_float_ends(struct rt_thread *t)
 {
     if (!t->self.home) return;
@@ -587,8 +598,9 @@ void rt_float_after_fork(struct rt_thread *t)
 }
 
 /* ---- restartable sequences ------------------------------------------------------------------------ */
-/* The kernel writes where it has run a kernel thread into the storage that this has registered.  libc registers some in each thread, for
- * sched_getcpu alone, which asks the kernel where the storage says that there is none. */
+/* The kernel writes where it has run a kernel thread into the storage that this has registered.
+ * libc registers some in each thread, for sched_getcpu alone, which asks the kernel where the
+ * storage says that there is none. */
 #define RSEQ_SIZE       32u
 #define RSEQ_SIGNATURE  0x53053053u
 #define RSEQ_FAILED     (-2)
@@ -616,8 +628,9 @@ static void give_rseq_up(void)
     if (rseq_offset && !usf_syscall(__NR_rseq, arch_tls() + rseq_offset, RSEQ_SIZE, 1 /* RSEQ_FLAG_UNREGISTER */, RSEQ_SIGNATURE)) deny_rseq();
 }
 
-/* libc ends the program if a thread cannot register although its creator could: it is told that it has.  A thread that registers other
- * sequences stays at home.  Those of the first thread are not libc's, which has registered before. */
+/* libc ends the program if a thread cannot register although its creator could: it is told that it
+ * has.  A thread that registers other sequences stays at home.  Those of the first thread are not
+ * libc's, which has registered before. */
 bool rt_float_spares_rseq(const struct gate_frame *f)
 {
     if (rt.sched.carriers && rseq_offset && f->arg[0] == arch_tls() + rseq_offset) {
@@ -670,8 +683,8 @@ static bool set_up(void)
 static enum usf_stays before;
 static void look_before(void) { before = rt_stays_before(); }
 
-/* The process is about to have a second thread: most have none, and what follows would cost them a good part of their start.  The calling
- * thread is at home, where it has begun. */
+/* The process is about to have a second thread: most have none, and what follows would cost them a
+ * good part of their start.  The calling thread is at home, where it has begun. */
 void rt_float_start(struct rt_thread *t)
 {
     if (!rt.settings.floats || rt.sched.carriers || atomic_exchange(&starts, true)) return;

@@ -1,4 +1,5 @@
-/* src/runtime/futex.c - futexes, in user space where they can be.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/futex.c - futexes, in user space where they can be.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <linux/futex.h>
 
@@ -33,7 +34,8 @@ static long wake_without_task(uint32_t *addr, int op, uint32_t val, const struct
     return sync_futex(&rt.sync, &self, addr, op, val, val2, addr2, val3);
 }
 
-/* The same by a thread that is not scheduled, in a process whose other threads wait in user space. */
+/* The same by a thread that is not scheduled, in a process whose other threads wait in user
+ * space. */
 static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
 {
     if (!may_help()) return SYNC_KERNEL;
@@ -104,8 +106,8 @@ static long call_futex(struct gate_frame *f)
     return op & FUTEX_PRIVATE_FLAG ? wait_in_kernel(t, f) : rt_call_releasing(t, f, true);
 }
 
-/* futex_wake, futex_wait, futex_requeue (Linux 6.7) are other spellings of the same operations, and futex_waitv
- * waits on several words: in the kernel, where the others' wakers then look. */
+/* futex_wake, futex_wait, futex_requeue (Linux 6.7) are other spellings of the same operations, and
+ * futex_waitv waits on several words: in the kernel, where the others' wakers then look. */
 enum { NR_FUTEX_WAITV = 449, NR_FUTEX_WAKE = 454, NR_FUTEX_WAIT = 455, NR_FUTEX_REQUEUE = 456 };
 #define PRIVATE_U32 (FUTEX_PRIVATE_FLAG | 2 /* FUTEX2_SIZE_U32 */)
 

@@ -1,11 +1,13 @@
-/* src/runtime/hints.c - calls that find nothing are yield hints.  SPDX-License-Identifier: Apache-2.0 */
+/* src/runtime/hints.c - calls that find nothing are yield hints.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
 #include "runtime/runtime.h"
 #include "sched/times.h"
 
-/* A thread that repeats calls which find nothing waits in its own way, perhaps for a thread that has no core.  So HINT_CALLS of them in a
- * row, with none between them that has found what it asked for, are a yield hint. */
+/* A thread that repeats calls which find nothing waits in its own way, perhaps for a thread that
+ * has no core.  So HINT_CALLS of them in a row, with none between them that has found what it asked
+ * for, are a yield hint. */
 
 static void give_a_turn(struct rt_thread *t)
 {

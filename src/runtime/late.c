@@ -55,7 +55,8 @@ USF_EARLY static struct {
 
 /* ---- the timer ---------------------------------------------------------------------------------- */
 
-/* The program's own timers get the ids that they have bare, where the kernel lets us choose ours. */
+/* The program's own timers get the ids that they have bare, where the kernel lets us choose
+ * ours. */
 static bool create_timer(void)
 {
     struct { uint64_t value; int32_t signo, notify; uint64_t pad[6]; } event = {.value = MAGIC, .signo = RT_SETXID_SIGNAL};
@@ -80,7 +81,8 @@ static bool is_blocked(void)
     return usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8) != 0 || mask >> (RT_SETXID_SIGNAL - 1) & 1;
 }
 
-/* libc's own action comes back, if it has set one.  Else ours stays, for a signal that is on its way: to end the process is the default. */
+/* libc's own action comes back, if it has set one.  Else ours stays, for a signal that is on its
+ * way: to end the process is the default. */
 static void disarm(void)
 {
     if (!late.armed) return;
@@ -120,12 +122,15 @@ static bool has_other_stderr(void)
 
 /* ---- the program's alternate stack -------------------------------------------------------------- */
 
-/* Some programs handle overflows of their stack, and set an alternate stack for that in their own data (grep, diff, m4).  They have one
- * thread and seldom run for long.  Such a process keeps standing by without the timer, whose signal would need that stack: there may be
- * no room on it.  It joins before the calls that need it, but not while a handler is under way: so it must not make threads itself.
- * Language runtimes, whose programs may run for long, set stacks that they have allocated.
+/* Some programs handle overflows of their stack, and set an alternate stack for that in their own
+ * data (grep, diff, m4).  They have one thread and seldom run for long.  Such a process keeps
+ * standing by without the timer, whose signal would need that stack: there may be no room on it.
+ * It joins before the calls that need it, but not while a handler is under way: so it must not make
+ * threads itself. Language runtimes, whose programs may run for long, set stacks that they have
+ * allocated.
  *
- * A handler that is under way would set the runtime's stack again when it returns: then the process joins. */
+ * A handler that is under way would set the runtime's stack again when it returns: then the process
+ * joins. */
 static bool keep_standing_by(const stack_t *want)
 {
     static const char *const threads[] = {"pthread_create", "thrd_create"};
@@ -141,8 +146,8 @@ static bool keep_standing_by(const stack_t *want)
 
 /* ---- standing by -------------------------------------------------------------------------------- */
 
-/* Is the process below the first one of a `usf run`?  That one takes part at once: what is wrong is told when it starts, and the instance
- * exists as long as it runs. */
+/* Is the process below the first one of a `usf run`?  That one takes part at once: what is wrong is
+ * told when it starts, and the instance exists as long as it runs. */
 static bool is_below(void)
 {
     int32_t first = rt_first_process();
@@ -194,7 +199,8 @@ static void before_call(long nr, long a0, long a1)
 /* Others may wait there for what the process does. */
 static bool shares_memory(void) { return os_shares_memory(rt.shm.h, rt.shm.size); }
 
-/* Timers are not inherited.  Without the alternate stack there is none: who may be waited for joins now. */
+/* Timers are not inherited.  Without the alternate stack there is none: who may be waited for joins
+ * now. */
 void rt_late_after_fork(void)
 {
     if (!rt.late) return;
@@ -270,8 +276,8 @@ static bool end_standing(void)
     return true;
 }
 
-/* What is not patched shows the runtime's alternate stack.  A handler that is on it cannot give it back: that waits until the program
- * asks for such a stack. */
+/* What is not patched shows the runtime's alternate stack.  A handler that is on it cannot give it
+ * back: that waits until the program asks for such a stack. */
 static void at_call(long nr, long a0, long a1)
 {
     (void)a0, (void)a1;
@@ -304,8 +310,8 @@ static uintptr_t moved(uintptr_t pc) { return spin_fix_pc(gate_moved_pc(pc)); }
 
 #define STACK_MAX (128ul << 20)     /* the kernel keeps so much below the end of the first stack free of mappings */
 
-/* Handlers that are under way return to code that has been patched since.  Where the words on the stack are a signal's frame, its
- * pc is set right. */
+/* Handlers that are under way return to code that has been patched since.  Where the words on the
+ * stack are a signal's frame, its pc is set right. */
 struct search {
     void *restorer[RT_SIGNALS];
     unsigned nr;                /* 0: there are no handlers */
@@ -347,8 +353,9 @@ static void search_from(struct search *s, uintptr_t sp)
 
 /* ---- joining ------------------------------------------------------------------------------------ */
 
-/* Threads of libc's own (of timers, of asynchronous reads), and processes that share the memory, run code that would be patched under
- * them.  The kernel agrees to this call, which changes nothing, if there are none. */
+/* Threads of libc's own (of timers, of asynchronous reads), and processes that share the memory,
+ * run code that would be patched under them.  The kernel agrees to this call, which changes
+ * nothing, if there are none. */
 static bool is_single(void) { return usf_syscall(__NR_unshare, CLONE_VM) == 0; }
 
 static const char *obstacle(void)
@@ -370,9 +377,10 @@ static void join(void)
     rt_self.self.joining = 0;
 }
 
-/* The program goes on at sp.  On the runtime's own stack: the program's may be too small for all that.  False: not now, since the list of
- * objects is changing (an allocator may ask for CPU counts then), or a handler may be under way on a stack that is not known, or is under
- * way and will set the program's alternate stack when it returns. */
+/* The program goes on at sp.  On the runtime's own stack: the program's may be too small for all
+ * that.  False: not now, since the list of objects is changing (an allocator may ask for CPU counts
+ * then), or a handler may be under way on a stack that is not known, or is under way and will set
+ * the program's alternate stack when it returns. */
 static bool join_at(struct rt_thread *t, uint64_t below, uintptr_t sp)
 {
     struct search s = {.fix = false};
@@ -416,7 +424,8 @@ static bool is_due(void)
     return false;
 }
 
-/* The timer's signal.  A program that has set a thread pointer of its own has no thread storage of ours. */
+/* The timer's signal.  A program that has set a thread pointer of its own has no thread storage of
+ * ours. */
 static void on_time(int sig, siginfo_t *info, void *context)
 {
     uintptr_t tls = arch_thread_register();

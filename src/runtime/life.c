@@ -149,7 +149,8 @@ static uint64_t tls_of(const struct gate_frame *f)
     return ok ? tls : 0;
 }
 
-/* Leave the creator's hint for CPUs under the new thread's storage, and whether that thread is to stay at home. */
+/* Leave the creator's hint for CPUs under the new thread's storage, and whether that thread is to
+ * stay at home. */
 static void bequeath(const struct gate_frame *f)
 {
     uint64_t tls = tls_of(f);

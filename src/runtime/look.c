@@ -8,14 +8,15 @@
 
 #include "runtime/runtime.h"
 
-/* A call that sleeps in the kernel with its core released provisionally keeps other threads from the
- * core for a while.  So a read or write looks first whether it would sleep, and then releases the
- * core before the call. */
+/* A call that sleeps in the kernel with its core released provisionally keeps other threads from
+ * the core for a while.  So a read or write looks first whether it would sleep, and then releases
+ * the core before the call. */
 #define WHOLE       4096u           /* bytes: a pipe (PIPE_BUF) and a UNIX socket take so many as one, or none */
 #define NOWAIT      8               /* RWF_NOWAIT */
 
 /* ---- what a descriptor is ------------------------------------------------------------------------ */
-/* Asked once, and again once any descriptor has been closed, replaced or given another option (rt_descriptors_change). */
+/* Asked once, and again once any descriptor has been closed, replaced or given another option
+ * (rt_descriptors_change). */
 
 enum kind { OTHER, FILE_ALWAYS_READY, PIPE, UNIX_SOCKET };
 
@@ -62,14 +63,16 @@ static bool never_blocks(const struct gate_frame *f)
 
 enum look { READY, WOULD_SLEEP, MAY_SLEEP, DONE };
 
-/* Who polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said not to be long before it is full. */
+/* Who polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said
+ * not to be long before it is full. */
 static enum look ask(const struct gate_frame *f, short events)
 {
     if (rt_fd_is_ready((int)f->arg[0], events)) return READY;
     return events == POLLIN || rt_fd_option((int)f->arg[0], SOL_SOCKET, SO_DOMAIN) < 0 ? WOULD_SLEEP : MAY_SLEEP;
 }
 
-/* The call itself, without sleeping, in half of the time: where it comes to the same, as it takes all or nothing. */
+/* The call itself, without sleeping, in half of the time: where it comes to the same, as it takes
+ * all or nothing. */
 static enum look try_pipe(const struct gate_frame *f, short events, long *r)
 {
     struct iovec v = {(void *)f->arg[1], f->arg[2]};

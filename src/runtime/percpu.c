@@ -1,8 +1,11 @@
-/* src/runtime/percpu.c - which affinity masks are more than hints.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/percpu.c - which affinity masks are more than hints.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A program that keeps data per CPU, and binds a thread to a CPU to work on that CPU's part, computes something else if the thread runs
- * elsewhere.  Two things show such a program: its executable imports a function that says where a thread runs, or it registers
- * restartable sequences (rseq) of its own.  The first one is looked for when a thread is first bound to one CPU, which few programs do. */
+ * A program that keeps data per CPU, and binds a thread to a CPU to work on that CPU's part,
+ * computes something else if the thread runs elsewhere.  Two things show such a program: its
+ * executable imports a function that says where a thread runs, or it registers restartable
+ * sequences (rseq) of its own.  The first one is looked for when a thread is first bound to one
+ * CPU, which few programs do. */
 #include "runtime/runtime.h"
 
 static bool own_rseq;
@@ -23,7 +26,8 @@ static bool has_data_per_cpu(void)
 
 void rt_note_rseq(const struct gate_frame *f, long r)
 {
-    /* libc has registered its own for the first thread before this library began, and the kernel keeps one for a thread. */
+    /* libc has registered its own for the first thread before this library began, and the kernel
+     * keeps one for a thread. */
     if (r == 0 && f->arg[2] == 0 && os_gettid() == rt.pid) own_rseq = true;
 }
 

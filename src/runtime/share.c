@@ -1,7 +1,9 @@
-/* src/runtime/share.c - the program learns how many cores it is to reckon with.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/share.c - the program learns how many cores it is to reckon with.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A policy may tell a process a share of the cores (usf_pol_group.share).  CPU counts and affinity queries answer with it
- * (affinity.c), and so do OpenMP's default team sizes (src/teams).  It is no limit: threads run wherever the policy has them run. */
+ * A policy may tell a process a share of the cores (usf_pol_group.share).  CPU counts and affinity
+ * queries answer with it (affinity.c), and so do OpenMP's default team sizes (src/teams).  It is no
+ * limit: threads run wherever the policy has them run. */
 #include "runtime/runtime.h"
 #include "teams/teams.h"
 #include "threads/threads.h"

@@ -44,7 +44,8 @@ static uint32_t look(struct rt_thread *t, uint32_t place, struct spin_regs *regs
     uint64_t now = os_cycles();
     spinwait_look(w, &s->long_waits, now, begins, t->self.home && !t->self.stays);
     if (polls && yields_itself(&t->spin)) return w->chunk;
-    /* A kernel-scheduled thread queues for a core after a while: what it waits for may need the CPU, and no task need be ready. */
+    /* A kernel-scheduled thread queues for a core after a while: what it waits for may need the
+     * CPU, and no task need be ready. */
     bool gives_way = sched_core_is_wanted(&rt.sched) || (!rt_has_core(t) && now - w->began > KERNEL_RUN_CYCLES);
     enum spinwait_others others = kernel ? SPINWAIT_UNKNOWN : gives_way ? SPINWAIT_READY : SPINWAIT_NONE;
     enum spinwait_next next = spinwait_next(w, now, others, polls);

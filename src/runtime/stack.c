@@ -1,15 +1,19 @@
-/* src/runtime/stack.c - the stacks on which the runtime's own signal is handled.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/stack.c - the stacks on which the runtime's own signal is handled.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Bare, a thread gets no signal that its program does not know of, so any stack may be current when ours comes: one that a JIT or
- * a collector looks at, one without room for a signal frame.  The rules are at the head of signals.c.
+ * Bare, a thread gets no signal that its program does not know of, so any stack may be current when
+ * ours comes: one that a JIT or a collector looks at, one without room for a signal frame.  The
+ * rules are at the head of signals.c.
  *
- * The kernel has one alternate stack per thread.  In a process that takes part it is the runtime's.  The one that the program
- * sets is kept in user_stack, and nothing is written there but frames of the program's handlers: it may be too small for ours,
- * and a program that gets no signals may have freed it.  The program does not see that: sigaltstack() and the context that a
- * handler gets show its own.
+ * The kernel has one alternate stack per thread.  In a process that takes part it is the runtime's.
+ * The one that the program sets is kept in user_stack, and nothing is written there but frames of
+ * the program's handlers: it may be too small for ours, and a program that gets no signals may have
+ * freed it.  The program does not see that: sigaltstack() and the context that a handler gets show
+ * its own.
  *
- * An entry is moved by copying its frame to another stack and beginning it anew there.  Nothing else knows the frame at that
- * time: only signals that came at the same moment, and those are blocked (signals.c). */
+ * An entry is moved by copying its frame to another stack and beginning it anew there.  Nothing
+ * else knows the frame at that time: only signals that came at the same moment, and those are
+ * blocked (signals.c). */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -17,7 +21,8 @@
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
 
-/* Two frames of the largest kind (with the tiles of AMX they have 11 KiB), and the runtime's calls, which take 4 KiB. */
+/* Two frames of the largest kind (with the tiles of AMX they have 11 KiB), and the runtime's calls,
+ * which take 4 KiB. */
 #define STACK_SIZE (64u << 10)
 #define CHUNK      64u          /* stacks mapped at a time; no page of theirs is real before it is touched */
 #define AUTODISARM (1u << 31)
@@ -99,15 +104,16 @@ static void take_new(struct rt_thread *t)
     if (t->self.signal_stack && !(was.ss_flags & SS_DISABLE)) t->user_stack = was;
 }
 
-/* A child of fork has its thread's already, and so has a process that stood by.  A thread that is on its program's alternate stack cannot
- * have ours (EPERM). */
+/* A child of fork has its thread's already, and so has a process that stood by.  A thread that is
+ * on its program's alternate stack cannot have ours (EPERM). */
 void rt_stack_take(struct rt_thread *t)
 {
     if (!t->self.signal_stack) take_new(t);
     if (t->self.carrier) t->self.carrier->signal_stack = t->self.signal_stack;
 }
 
-/* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's neither. */
+/* At the thread's end, with signals blocked: it needs no alternate stack any more, its program's
+ * neither. */
 void rt_stack_give(struct rt_thread *t)
 {
     if (!t->self.signal_stack || rt_float_is_away(t)) return;
@@ -204,9 +210,11 @@ void rt_stack_reinstate(struct rt_thread *t)
 
 /* ---- moving an entry ---------------------------------------------------------------------------- */
 
-/* As the kernel lays it out: the restorer's address, the context, what came with the signal; the vector registers above them. */
-/* From an alternate stack that was set behind our back (Go does), which is out of use meanwhile: a fault here would have its frame at
- * the top of it, over what may be there.  The return from the signal puts it back. */
+/* As the kernel lays it out: the restorer's address, the context, what came with the signal; the
+ * vector registers above them. */
+/* From an alternate stack that was set behind our back (Go does), which is out of use meanwhile: a
+ * fault here would have its frame at the top of it, over what may be there.  The return from the
+ * signal puts it back. */
 void rt_stack_enter_own(struct rt_thread *t, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     if (!t->self.signal_stack) return;

@@ -1,7 +1,9 @@
-/* src/runtime/taskstat.c - /proc/self/task/TID/stat of a thread that floats.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/taskstat.c - /proc/self/task/TID/stat of a thread that floats.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * What a thread does just now is in the file of the kernel thread that executes it, all else in that of its own, but for its CPU time.  So a
- * program that opens the file gets one in memory, with what was true when it opened it. */
+ * What a thread does just now is in the file of the kernel thread that executes it, all else in
+ * that of its own, but for its CPU time.  So a program that opens the file gets one in memory, with
+ * what was true when it opened it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>

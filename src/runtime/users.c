@@ -1,10 +1,13 @@
-/* src/runtime/users.c - the user and groups of threads that float.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/users.c - the user and groups of threads that float.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The kernel keeps them for each kernel thread.  libc's setuid and its like change those of all threads: the calling thread has each other one
- * make the call in a handler, by signal 33, and makes it itself at last.  It knows its threads by the ids of the kernel threads that they began
- * as.  So the handler is run on that kernel thread, with the storage of the thread that began there.  A kernel thread whose own thread has ended
- * elsewhere is not in libc's list: it makes the call at our request (apply).  A thread that makes the call by itself, for itself alone, stays
- * at home. */
+ * The kernel keeps them for each kernel thread.  libc's setuid and its like change those of all
+ * threads: the calling thread has each other one make the call in a handler, by signal 33, and
+ * makes it itself at last.  It knows its threads by the ids of the kernel threads that they began
+ * as.  So the handler is run on that kernel thread, with the storage of the thread that began
+ * there.  A kernel thread whose own thread has ended elsewhere is not in libc's list: it makes the
+ * call at our request (apply).  A thread that makes the call by itself, for itself alone, stays at
+ * home. */
 #include <errno.h>
 
 #include "runtime/runtime.h"
@@ -13,9 +16,11 @@
 /* The call that was made for all threads last. */
 static struct { long nr, arg[3]; } users;
 
-/* libc's handler for setuid acts upon the kernel thread that executes it, and answers for the thread whose storage is in use: here that of
- * the thread which began here.  It is entered with all signals blocked.  It wakes the caller, which takes locks that a thread in a critical
- * section may have: then it comes again when that ends, or when another is executed here.  False: nothing of this concerns it. */
+/* libc's handler for setuid acts upon the kernel thread that executes it, and answers for the
+ * thread whose storage is in use: here that of the thread which began here.  It is entered with all
+ * signals blocked.  It wakes the caller, which takes locks that a thread in a critical section may
+ * have: then it comes again when that ends, or when another is executed here.  False: nothing of
+ * this concerns it. */
 bool rt_float_setxid(struct rt_thread *t, void (*handler)(int, siginfo_t *, void *), int sig, siginfo_t *info, void *ctx)
 {
     int32_t tid = os_gettid();

@@ -1,4 +1,5 @@
-/* src/runtime/warned.c - a warning is told once in a whole `usf run`.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/warned.c - a warning is told once in a whole `usf run`.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A build starts a thousand processes, and each of them may have the same warning.  Each `usf run`
  * gives its programs a number (USF_TREE).  A file of this user has a table of keys, each made of a

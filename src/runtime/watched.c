@@ -1,7 +1,8 @@
-/* src/runtime/watched.c - a program that looks at its own threads.  SPDX-License-Identifier: Apache-2.0
+/* src/runtime/watched.c - a program that looks at its own threads.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The thread cache keeps threads that have ended for the program, and the kernel goes on listing them.  A program that is about to
- * look does not get to see them: they end first. */
+ * The thread cache keeps threads that have ended for the program, and the kernel goes on listing
+ * them.  A program that is about to look does not get to see them: they end first. */
 #include <fcntl.h>
 
 #include "runtime/runtime.h"
@@ -49,7 +50,8 @@ static int32_t tid_of(const char *path, const char *file)
     return path && !*path ? (int32_t)tid : 0;
 }
 
-/* libc sets and asks for the name of a thread that the program holds, and learns nothing of others. */
+/* libc sets and asks for the name of a thread that the program holds, and learns nothing of
+ * others. */
 static bool is_name(const char *path) { return tid_of(path, "/comm") != 0; }
 
 enum look { NOTHING, NUMBER, LIST };        /* ... of its threads */
@@ -98,7 +100,8 @@ static void before_look(uint64_t path)
 
 /* ---- threads that float -------------------------------------------------------------------------- */
 
-/* The kernel thread that executes the thread, which floats.  0: there is none, or it stays at home. */
+/* The kernel thread that executes the thread, which floats.  0: there is none, or it stays at
+ * home. */
 static int32_t find_floating(int32_t tid)
 {
     struct rt_thread *me = &rt_self;
@@ -112,7 +115,8 @@ static int32_t find_floating(int32_t tid)
     return at;
 }
 
-/* A thread's name belongs to its own kernel thread, what it does just now to the one that executes it. */
+/* A thread's name belongs to its own kernel thread, what it does just now to the one that executes
+ * it. */
 enum meant { AS_IT_IS, OTHER_PATH, STAT };
 struct meaning { char path[PATH_LEN]; int32_t tid, at; };
 

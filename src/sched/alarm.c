@@ -1,12 +1,13 @@
-/* src/sched/alarm.c - deadlines of threads that float (alarm.h).  SPDX-License-Identifier: Apache-2.0 */
+/* src/sched/alarm.c - deadlines of threads that float (alarm.h).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sched/alarm.h"
 
 #include "sched/carrier.h"
 #include "sched/thread.h"
 
-/* holds alarm_lock.  Wakes the threads whose deadline is over, and returns the one with the earliest
- * deadline of the rest, or USF_NONE.  Only threads that a carrier is kept for count: any other is
- * about to go on, or alarm_look follows when a carrier is kept for it. */
+/* holds alarm_lock.  Wakes the threads whose deadline is over, and returns the one with the
+ * earliest deadline of the rest, or USF_NONE.  Only threads that a carrier is kept for count: any
+ * other is about to go on, or alarm_look follows when a carrier is kept for it. */
 static uint32_t find_earliest(struct sched *s, uint64_t *deadline)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm), found = USF_NONE;
@@ -37,9 +38,9 @@ uint64_t alarm_set(struct sched *s, uint32_t number, uint64_t deadline)
     return mine ? alarm : 0;
 }
 
-/* Have a carrier that sleeps, or is about to, look again how long it may sleep.  The park word tells
- * it: a wake-up alone is lost on a carrier that is only about to sleep.  False: it is kept for no
- * thread by now. */
+/* Have a carrier that sleeps, or is about to, look again how long it may sleep.  The park word
+ * tells it: a wake-up alone is lost on a carrier that is only about to sleep.  False: it is kept
+ * for no thread by now. */
 static bool have_look(struct sched *s, uint32_t number)
 {
     uint32_t idle = USF_PARK_IDLE;
@@ -69,8 +70,8 @@ void alarm_move(struct sched *s, uint32_t number, bool stays)
     if (next != USF_NONE && by != number) os_futex_wake(&s->threads[by].park, 1);
 }
 
-/* alarm_move clears the alarm before it reads the deadlines.  So either it reads this deadline, or no
- * alarm is found here. */
+/* alarm_move clears the alarm before it reads the deadlines.  So either it reads this deadline, or
+ * no alarm is found here. */
 void alarm_look(struct sched *s, uint32_t number, uint32_t task)
 {
     uint64_t deadline = alarm_deadline(s, task), alarm = atomic_load(&s->alarm);

@@ -54,7 +54,8 @@ void sched_answer(struct sched *s)
     uint32_t asked = atomic_load(&a->asked);
     mine = *a;          /* others may write into what all share */
     mine.policy[sizeof mine.policy - 1] = 0;
-    /* Looked at after the copy: one that is withdrawn counts as answered before it is overwritten. */
+    /* Looked at after the copy: one that is withdrawn counts as answered before it is
+     * overwritten. */
     if (asked != atomic_load(&a->answered) && asked == atomic_load(&a->asked) && mine.namespace == s->namespace) {
         a->refused = !do_it(s, &mine, why, sizeof why);
         memcpy(a->why, why, sizeof why);

@@ -86,7 +86,8 @@ static const uint64_t *limits_of(const struct sched *s, uint32_t group, uint32_t
     return __atomic_load_n(&g->kind, __ATOMIC_RELAXED) == USF_GROUP_BORROWING ? may : g->wants;
 }
 
-/* The instance's CPUs that the process, the group and the thread's own mask have in common; if none, those of the process. */
+/* The instance's CPUs that the process, the group and the thread's own mask have in common; if
+ * none, those of the process. */
 static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset *cpus)
 {
     uint32_t proc = atomic_load_explicit(&((struct usf_task *)t)->proc, memory_order_relaxed), n = 0;
@@ -179,9 +180,10 @@ void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
 }
 
 /* ---- threads that poll ----------------------------------------------------------------------------- */
-/* The kernel may have put two threads on one CPU that wait for each other for microseconds.  It would part them if they slept at once.
- * One that polls keeps the other from running there, and both are there again after each wait.  So the one that is about to poll goes to
- * a CPU where none of the instance's was seen, and may be moved again from there as before. */
+/* The kernel may have put two threads on one CPU that wait for each other for microseconds.  It
+ * would part them if they slept at once. One that polls keeps the other from running there, and
+ * both are there again after each wait.  So the one that is about to poll goes to a CPU where none
+ * of the instance's was seen, and may be moved again from there as before. */
 static bool is_on(struct sched *s, uint32_t core, uint32_t cpu, uint64_t now)
 {
     const struct usf_core *c = &s->cores[core];
@@ -239,8 +241,9 @@ static bool is_astray(struct sched *s, uint32_t core, uint64_t w)
     return !atomic_load(&t->parked) && atomic_load(&t->pinned) != USF_PINNED_HELD && !bind_is_placed(s, core_task(w), core);
 }
 
-/* At the first look the thread may be on its way to its CPU.  If the kernel refuses to bind it (its cpuset has changed), or the
- * thread does not answer, the time between two attempts doubles.  It starts anew when another core is wanted. */
+/* At the first look the thread may be on its way to its CPU.  If the kernel refuses to bind it (its
+ * cpuset has changed), or the thread does not answer, the time between two attempts doubles.  It
+ * starts anew when another core is wanted. */
 bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now)
 {
     uint64_t w = atomic_load(&s->cores[core].word);
@@ -256,7 +259,8 @@ bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uin
     return true;
 }
 
-/* Under the lock: until it is placed, the thread does not leave the instance, as for an exec, and looks at no mask of its own. */
+/* Under the lock: until it is placed, the thread does not leave the instance, as for an exec, and
+ * looks at no mask of its own. */
 static void place_astray(struct sched *s, uint32_t core, uint64_t w)
 {
     struct sched_self me = {.task = USF_NONE};

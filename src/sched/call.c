@@ -1,10 +1,12 @@
-/* src/sched/call.c - threads in system calls, and kernel-scheduled threads.  SPDX-License-Identifier: Apache-2.0 */
+/* src/sched/call.c - threads in system calls, and kernel-scheduled threads.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sched/ring.h"
 #include "sched/thread.h"
 #include "sched/times.h"
 
-/* Has the thread computed in its bursts?  If they take long it may also have waited for a CPU.  Only its CPU time tells, which takes a system
- * call to read; it counts for all bursts since the last reading. */
+/* Has the thread computed in its bursts?  If they take long it may also have waited for a CPU.
+ * Only its CPU time tells, which takes a system call to read; it counts for all bursts since the
+ * last reading. */
 static bool has_computed(struct sched_self *me)
 {
     uint64_t now = os_clock_ns(OS_CLOCK_OWN_CPU), was = me->burst_cpu_ns;
@@ -120,7 +122,8 @@ static bool take_back(struct sched *s, struct sched_self *me)
     }
 }
 
-/* Has it used so much CPU time since it last slept that it computes, however many calls it makes? */
+/* Has it used so much CPU time since it last slept that it computes, however many calls it
+ * makes? */
 static bool runs_through(struct sched_self *me)
 {
     uint64_t sleeps, cpu_ns;
@@ -141,8 +144,8 @@ static bool is_to_queue(struct sched_self *me)
     return runs_through(me) || has_computed(me);
 }
 
-/* Such threads do not enter the scheduler otherwise.  If a process has no others, the death of the monitor, a damaged instance and a new cpuset
- * are found here (core_enter). */
+/* Such threads do not enter the scheduler otherwise.  If a process has no others, the death of the
+ * monitor, a damaged instance and a new cpuset are found here (core_enter). */
 static bool look_in_kernel_run(struct sched *s, struct sched_self *me)
 {
     NO_WAKES(k);

@@ -1,4 +1,5 @@
-/* src/sched/carrier.c - threads that float between kernel threads (carrier.h).  SPDX-License-Identifier: Apache-2.0 */
+/* src/sched/carrier.c - threads that float between kernel threads (carrier.h).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sched/carrier.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 static uint32_t number_of(const struct sched *s, const struct carrier *k) { return (uint32_t)(k - s->carriers); }
 static struct sched_self *self_of(struct sched *s, uint32_t task) { return atomic_load_explicit(&s->floating[task].self, memory_order_relaxed); }
 
-/* May be asked of any carrier, by the thread that it executes or by one that has claimed it: what it names exists, and it has an idle loop whole
- * or not at all. */
+/* May be asked of any carrier, by the thread that it executes or by one that has claimed it: what
+ * it names exists, and it has an idle loop whole or not at all. */
 static bool carrier_is_valid(const struct sched *s, const struct carrier *k)
 {
     uint32_t number = number_of(s, k);
@@ -21,7 +22,8 @@ static bool carrier_is_valid(const struct sched *s, const struct carrier *k)
            && k->publish <= USF_MAX_TASKS && k->send <= USF_MAX_TASKS;
 }
 
-/* The calling thread, which floats and is in a critical section, is executed by its carrier, and no other carrier is kept for it. */
+/* The calling thread, which floats and is in a critical section, is executed by its carrier, and no
+ * other carrier is kept for it. */
 static bool is_here(struct sched *s, const struct sched_self *me)
 {
     return me->crit && me->context && carrier_is_valid(s, me->carrier) && carrier_is_valid(s, me->home)
@@ -86,8 +88,8 @@ static bool claim(struct sched *s, uint32_t number)
     return true;
 }
 
-/* The carrier is the thread's from now on: it executes the thread, or is kept for it.  What executes the thread next sets its signal_stack: until
- * then it may be executed elsewhere. */
+/* The carrier is the thread's from now on: it executes the thread, or is kept for it.  What
+ * executes the thread next sets its signal_stack: until then it may be executed elsewhere. */
 static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 {
     usf_dassert(number < USF_MAX_TASKS && self && self->context && self->task != USF_NONE && !usf_park_is_kept(atomic_load(&s->threads[number].park)));
@@ -98,9 +100,11 @@ static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 }
 
 /* ---- CPU time ---------------------------------------------------------------------------------- */
-/* The kernel counts the CPU time of a carrier.  A switch charges the thread that leaves with the time since it began there, as of its latest look
- * at the clock, which was just now.  Where that is long, the thread may have been preempted, or have slept in a system call: the kernel's clock
- * of the carrier is read, and the thread is charged with what that has gone on by, less what others have been charged since the last time. */
+/* The kernel counts the CPU time of a carrier.  A switch charges the thread that leaves with the
+ * time since it began there, as of its latest look at the clock, which was just now.  Where that is
+ * long, the thread may have been preempted, or have slept in a system call: the kernel's clock of
+ * the carrier is read, and the thread is charged with what that has gone on by, less what others
+ * have been charged since the last time. */
 #define CPU_READ_NS 50000u      /* to read the clock then costs 0.5 % */
 
 static uint64_t unread(const struct carrier *k, uint64_t clock)
@@ -148,7 +152,8 @@ uint64_t carrier_cpu_time(struct sched *s, struct sched_self *me)
     return note_cpu_time(me, 0);
 }
 
-/* As of about now: the thread goes on meanwhile.  If it leaves its carrier while that is looked at, what it was charged with counts. */
+/* As of about now: the thread goes on meanwhile.  If it leaves its carrier while that is looked at,
+ * what it was charged with counts. */
 uint64_t carrier_cpu_time_of(struct sched *s, struct sched_self *self)
 {
     uint32_t number = atomic_load(&s->tasks[self->task].thread), park = atomic_load(&s->threads[number].park);
@@ -203,7 +208,8 @@ static void add_spare(struct sched *s, uint32_t number)
     carrier_unlock(&s->spare_lock);
 }
 
-/* carrier + 1 of a spare, which is in the list no more, or 0.  wanted: take this one (carrier + 1); 0: any. */
+/* carrier + 1 of a spare, which is in the list no more, or 0.  wanted: take this one (carrier + 1);
+ * 0: any. */
 static uint32_t take_spare(struct sched *s, uint32_t wanted)
 {
     carrier_lock(&s->spare_lock);
@@ -225,8 +231,8 @@ static uint64_t block_but(uint64_t signals)
     return was;
 }
 
-/* The kernel thread ends.  The thread that began here has ended before it: the words that it has told the kernel of may be another
- * thread's by now, and the kernel is not to write them. */
+/* The kernel thread ends.  The thread that began here has ended before it: the words that it has
+ * told the kernel of may be another thread's by now, and the kernel is not to write them. */
 static _Noreturn void end_kernel_thread(struct sched *s, struct carrier *k)
 {
     void *stack = k->stack;
@@ -261,7 +267,8 @@ static void be_spare(struct sched *s, struct carrier *k)
     set_mask(k->mask);          /* its owner's: hand_over_owner has set it */
 }
 
-/* The spare, which the caller has taken out of the list, is to have an owner: before that a late waker's GO would have it resume that one. */
+/* The spare, which the caller has taken out of the list, is to have an owner: before that a late
+ * waker's GO would have it resume that one. */
 static void claim_spare(struct sched *s, uint32_t spare)
 {
     atomic_store(&s->threads[spare].park, USF_PARK_CLAIMED);
@@ -286,8 +293,9 @@ static bool hand_over_owner(struct sched *s, struct carrier *k)
     return true;
 }
 
-/* The thread that began here has ended.  If there is a carrier without an owner, that one takes the owner, and this kernel thread ends, but not
- * with a signal that it has taken: the owner gets that first. */
+/* The thread that began here has ended.  If there is a carrier without an owner, that one takes the
+ * owner, and this kernel thread ends, but not with a signal that it has taken: the owner gets that
+ * first. */
 static void retire(struct sched *s, struct carrier *k)
 {
     if (!__atomic_load_n(&s->spares, __ATOMIC_RELAXED) || atomic_load(&k->idle->signalled)) return;
@@ -311,7 +319,8 @@ static void resume_owner(struct sched *s, struct carrier *k, struct sched_self *
     arrive(s, k, k->idle);
 }
 
-/* How long to sleep at first, and after that: a thread that waits looks after the monitor (park.c). */
+/* How long to sleep at first, and after that: a thread that waits looks after the monitor
+ * (park.c). */
 static uint64_t next_patience(struct sched *s, struct usf_thread *t, uint64_t patience)
 {
     uint32_t task = atomic_load(&t->owner) - 1;
@@ -330,7 +339,8 @@ static void tell_end(struct carrier *k)
     usf_syscall(__NR_futex, ended, FUTEX_WAKE, 1);
 }
 
-/* Sleep while the park word is that.  True: for so long that the owner is to look after the monitor. */
+/* Sleep while the park word is that.  True: for so long that the owner is to look after the
+ * monitor. */
 static bool sleep_on(struct sched *s, struct carrier *k, uint32_t word, uint64_t *patience)
 {
     uint32_t number = number_of(s, k);
@@ -363,7 +373,8 @@ static bool is_to_resume(struct sched *s, struct carrier *k, uint64_t *patience,
     bool signalled = atomic_load(&k->idle->signalled), due = false;
     if (word == USF_PARK_LOOK && atomic_compare_exchange_strong(&t->park, &word, USF_PARK_IDLE)) word = USF_PARK_IDLE;
     if (word == USF_PARK_IDLE && USF_UNLIKELY(k->orphan)) retire(s, k);
-    /* A second waker makes GO PINNING and GO again, and does not wake, since it finds no thread asleep.  The first may have been killed. */
+    /* A second waker makes GO PINNING and GO again, and does not wake, since it finds no thread
+     * asleep.  The first may have been killed. */
     if (word == USF_PARK_PINNING && (*pinning)++ < PARK_YIELDS) {
         os_sched_yield();
         return false;

@@ -76,7 +76,8 @@ static inline void carrier_lock(_Atomic uint32_t *l)
 }
 static inline void carrier_unlock(_Atomic uint32_t *l) { atomic_store(l, 0); }
 
-/* The thread has not left its carrier yet: what that needs is set up.  False: it stays, since there is no memory. */
+/* The thread has not left its carrier yet: what that needs is set up.  False: it stays, since there
+ * is no memory. */
 bool carrier_prepare(struct sched *s, struct sched_self *me);
 
 /* May the thread leave its carrier now? */
@@ -97,11 +98,13 @@ void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why);
 void carrier_forget(struct sched *s, uint32_t task);
 /* In the child of a fork, which has one thread: what was kept of the others is forgotten. */
 void carrier_after_fork(struct sched *s);
-/* From core_leave: the task has been put on the core that this thread has given up.  True: this thread switches to it when it parks. */
+/* From core_leave: the task has been put on the core that this thread has given up.  True: this
+ * thread switches to it when it parks. */
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task);
 /* It does not: it goes on itself, or parks in the kernel. */
 void carrier_flush(struct sched *s, struct sched_self *me);
-/* Leave the carrier until it is this thread's turn, the time (ns; 0: none) is over, or another thread wakes it. */
+/* Leave the carrier until it is this thread's turn, the time (ns; 0: none) is over, or another
+ * thread wakes it. */
 void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline);
 
 /* Is the thread executed by its own kernel thread? */
@@ -111,20 +114,24 @@ static inline bool carrier_is_asked_home(struct sched_self *me)
 { return USF_UNLIKELY(atomic_load_explicit(&me->keeps_home, memory_order_relaxed)) && me->carrier != me->home; }
 /* Go there.  False: another thread is executed there. */
 bool carrier_try_home(struct sched *s, struct sched_self *me);
-/* The same, and wait for it.  The thread has given its core up, or has none.  poke: have that thread look (carrier_make_room). */
+/* The same, and wait for it.  The thread has given its core up, or has none.  poke: have that
+ * thread look (carrier_make_room). */
 void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int32_t tid));
 static inline bool carrier_is_wanted(const struct sched_self *me)
 { return USF_UNLIKELY(me->carrier && atomic_load_explicit(&me->carrier->wanted, memory_order_relaxed)); }
 /* If another thread waits for this carrier: leave it, if that can be done now. */
 void carrier_make_room(struct sched *s, struct sched_self *me);
 
-/* CPU time of the calling thread, ns; it never goes back.  carrier_cpu_time_of: the same of another thread that floats. */
+/* CPU time of the calling thread, ns; it never goes back.  carrier_cpu_time_of: the same of another
+ * thread that floats. */
 uint64_t carrier_cpu_time(struct sched *s, struct sched_self *me);
 uint64_t carrier_cpu_time_of(struct sched *s, struct sched_self *self);
 
-/* The thread has ended on another's kernel thread: *ended = 0 and a wake-up tell the program.  Its task is gone. */
+/* The thread has ended on another's kernel thread: *ended = 0 and a wake-up tell the program.  Its
+ * task is gone. */
 _Noreturn void carrier_end(struct sched *s, struct sched_self *me, uint32_t *ended);
-/* The thread is to look at its `attention`.  0: it will; else the kernel thread that executes it, which is to be interrupted. */
+/* The thread is to look at its `attention`.  0: it will; else the kernel thread that executes it,
+ * which is to be interrupted. */
 int32_t carrier_alert(struct sched *s, uint32_t task);
 /* What sched.make_idle has a new idle loop begin with; arg: the carrier. */
 void carrier_idle(void *carrier);

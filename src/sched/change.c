@@ -1,4 +1,5 @@
-/* src/sched/change.c - weights, priorities, affinities and deadlines change.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/change.c - weights, priorities, affinities and deadlines change.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A policy may order its queues by any of these.  So a queued task leaves the queues before the
  * change and comes back after it, and in between the policy is told (group_changed). */

@@ -1,12 +1,15 @@
-/* src/sched/confine.c - a process may use other CPUs than when it joined, or fewer.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/confine.c - a process may use other CPUs than when it joined, or fewer.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A cpuset changes while programs run in it, a CPU goes offline.  The kernel moves the threads that were bound there, and
- * refuses to bind others: two owners of cores would share a CPU while another is idle.  So cores whose CPUs are gone get
- * no threads of the process any more, until they come back.  The process finds out which these are, the monitor sees to it.
+ * A cpuset changes while programs run in it, a CPU goes offline.  The kernel moves the threads that
+ * were bound there, and refuses to bind others: two owners of cores would share a CPU while another
+ * is idle.  So cores whose CPUs are gone get no threads of the process any more, until they come
+ * back.  The process finds out which these are, the monitor sees to it.
  *
- * A CPU quota allows so much time in each period, whatever the CPU: with more threads at work than that, all of them are
- * stopped for the rest of the period, in the middle of whatever others wait for.  So the processes of a control group get as
- * many cores as its quota comes to, all of them the same ones. */
+ * A CPU quota allows so much time in each period, whatever the CPU: with more threads at work than
+ * that, all of them are stopped for the rest of the period, in the middle of whatever others wait
+ * for.  So the processes of a control group get as many cores as its quota comes to, all of them
+ * the same ones. */
 #include "sched/core.h"
 
 /* ---- what the process may use ------------------------------------------------------------------ */
@@ -25,8 +28,9 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
     uint64_t cores[USF_CORE_WORDS];
     bool any = true, changed = false;
     if (atomic_load(&s->leaving) || s->proc == USF_NONE) return true;
-    /* To find out what is allowed changes the thread's own mask for a moment, so no other thread may bind this one meanwhile.
-     * The lock prevents that: cores are given out under it, and the monitor takes it to bind a thread that runs. */
+    /* To find out what is allowed changes the thread's own mask for a moment, so no other thread
+     * may bind this one meanwhile. The lock prevents that: cores are given out under it, and the
+     * monitor takes it to bind a thread that runs. */
     if (!core_enter(s, me)) return true;
     if (os_cpuset_allowed(&now) == 0) {
         struct usf_proc *p = &s->procs[s->proc];
@@ -75,7 +79,8 @@ static unsigned crowd(struct sched *s, uint32_t proc, uint32_t core)
 static unsigned distance(const struct usf_core *a, const struct usf_core *b)
 { return a->pol.llc == b->pol.llc ? 0 : a->pol.node == b->pol.node ? 1 : 2; }
 
-/* So many of the cores that it may use: where fewest others are confined to, that it has already, close together. */
+/* So many of the cores that it may use: where fewest others are confined to, that it has already,
+ * close together. */
 static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t cores[USF_CORE_WORDS])
 {
     const struct usf_proc *p = &s->procs[proc];
@@ -98,8 +103,8 @@ static void choose_cores(struct sched *s, uint32_t proc, uint32_t n, uint64_t co
     }
 }
 
-/* The policy has its ready tasks by where they may run: they leave it, and come back.  Each group of the process gets what it wants of
- * the new cores. */
+/* The policy has its ready tasks by where they may run: they leave it, and come back.  Each group
+ * of the process gets what it wants of the new cores. */
 void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS])
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);

@@ -13,7 +13,8 @@
 
 #define MS_NS 1000000u
 
-/* usf_core.contended: the time until which it is, ns, without its lowest bits, which have the length of that, ms. */
+/* usf_core.contended: the time until which it is, ns, without its lowest bits, which have the
+ * length of that, ms. */
 #define PAUSE_BITS 0xffffull
 
 static bool is_contended(const struct sched *s, uint32_t core)

@@ -88,7 +88,8 @@ static void release_lock(struct sched *s, struct sched_self *me)
     lock_release(&s->h->lock, me->lock_name);
 }
 
-/* Wait for a thread that gives way with a lease.  It may be preempted in that, or have died.  False: this process is to go on unscheduled. */
+/* Wait for a thread that gives way with a lease.  It may be preempted in that, or have died.
+ * False: this process is to go on unscheduled. */
 static bool await_lease(struct usf_lock *lock, struct usf_lease *l, uint64_t *stuck)
 {
     uint64_t now = os_now();

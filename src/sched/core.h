@@ -1,4 +1,5 @@
-/* src/sched/core.h - inside the scheduler room: dispatch under the lock.  SPDX-License-Identifier: Apache-2.0 */
+/* src/sched/core.h - inside the scheduler room: dispatch under the lock.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_SCHED_CORE_H
 #define USF_SCHED_CORE_H
 
@@ -22,14 +23,16 @@ struct wakes {
 /* Take the lock, note the time, follow a change of policy.  False: this process leaves, and the
  * caller gives up (it does not own the lock, me->task is USF_NONE). */
 bool core_enter(struct sched *s, struct sched_self *me);
-/* The same for a yield, which concerns the own core alone: the others may keep their leases (lease.c). */
+/* The same for a yield, which concerns the own core alone: the others may keep their leases
+ * (lease.c). */
 bool core_enter_to_yield(struct sched *s, struct sched_self *me);
 /* Release the lock, then wake the threads of the tasks in `k`, and the monitor if tasks wait. */
 void core_leave(struct sched *s, struct sched_self *me, struct wakes *k);
 
 /* The states that may follow each state, as ST() bits: the edges of docs/design.md, section 3. */
 extern const uint16_t core_edges[USF_TASK_STATES];
-/* Without the lock, by the one thread that may change the state now: a lease's, or the owner of a record that no other thread looks at. */
+/* Without the lock, by the one thread that may change the state now: a lease's, or the owner of a
+ * record that no other thread looks at. */
 static inline void core_pass_state(struct usf_task *t, unsigned from, unsigned to)
 {
     usf_assert(atomic_load_explicit(&t->state, memory_order_relaxed) == from && (core_edges[from] & ST(to)));
@@ -107,10 +110,12 @@ void core_fill_each(struct sched *s, struct wakes *k);
 /* change.c.  A group's weight or priority, then all its ready tasks are queued anew. */
 void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority);
 
-/* group.c.  The first group of the process at or after `from`; USF_NONE: there is no further one. */
+/* group.c.  The first group of the process at or after `from`; USF_NONE: there is no further
+ * one. */
 uint32_t core_next_group(struct sched *s, uint32_t proc, uint32_t from);
-/* Without the lock, which it takes: the index of a free group record, or -errno, and then it has not got the lock: -EAGAIN, -ENOSPC,
- * -ENOMEM, -ESTALE.  further: not the first group of a process, for each of which there is a record. */
+/* Without the lock, which it takes: the index of a free group record, or -errno, and then it has
+ * not got the lock: -EAGAIN, -ENOSPC, -ENOMEM, -ESTALE.  further: not the first group of a process,
+ * for each of which there is a record. */
 int  core_enter_for_group(struct sched *s, struct sched_self *me, bool further);
 struct group_traits {
     const char *name;
@@ -125,7 +130,8 @@ void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struc
 void core_end_group(struct sched *s, uint32_t group);
 /* All of a process that leaves; gone: what their tasks have counted. */
 void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone);
-/* What its cores are, and its own ones (none: it has none): from those of its process, and those that other groups keep to themselves. */
+/* What its cores are, and its own ones (none: it has none): from those of its process, and those
+ * that other groups keep to themselves. */
 void core_cores_of(struct sched *s, uint32_t group, uint64_t cores[USF_CORE_WORDS], uint64_t own[USF_CORE_WORDS]);
 void core_set_cores(struct sched *s, uint32_t group);
 /* confine.c.  The process gets these cores, which its groups divide anew. */
@@ -142,7 +148,8 @@ void core_drop_policy(struct sched *s, const char *why);
 bool core_is_valid(struct sched *s, uint32_t core);
 /* For asserts, in group.c: an ACTIVE group's record by itself. */
 bool group_is_valid(struct sched *s, uint32_t group);
-/* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under it alone agrees. */
+/* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under
+ * it alone agrees. */
 bool core_is_sound(struct sched *s, uint32_t name);
 
 /* Counters of a task change under the lock, or by its own thread without it, and are read at any
@@ -174,21 +181,23 @@ static inline bool core_any_is_idle(const struct sched *s)
     return any != 0;
 }
 
-/* lease.c.  Holds the lock: the calling thread has yielded on the core.  `running` has it now: another task, or the thread's own, since no other
- * had use for it.  Lease to the core who could run there next, if that may be done now. */
+/* lease.c.  Holds the lock: the calling thread has yielded on the core.  `running` has it now:
+ * another task, or the thread's own, since no other had use for it.  Lease to the core who could
+ * run there next, if that may be done now. */
 void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t running);
-/* Holds the lock.  End all leases; yields: or that of the own core alone.  Returns one in which a thread gives way just now, and which has not
- * ended. */
+/* Holds the lock.  End all leases; yields: or that of the own core alone.  Returns one in which a
+ * thread gives way just now, and which has not ended. */
 struct usf_lease *lease_end(struct sched *s, struct sched_self *me, bool yields);
 /* The policy gets back the tasks of those that have ended. */
 void lease_give_back(struct sched *s);
 /* The policy is about to be given all READY tasks. */
 void lease_drop(struct sched *s);
-/* Monitor: holds the lock.  Waits until no thread gives way with a lease, and ends those whose threads have died in that.  True: there were
- * such, and the caller mends what the lock protects.  Then, or with `all`, no lease is left, and the policy does not have the tasks. */
+/* Monitor: holds the lock.  Waits until no thread gives way with a lease, and ends those whose
+ * threads have died in that.  True: there were such, and the caller mends what the lock protects.
+ * Then, or with `all`, no lease is left, and the policy does not have the tasks. */
 bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t name), void *arg);
-/* Without the lock.  The calling thread yields: another has had its turn.  Its core has no lease for that; or the next tasks of the lease
- * busy-wait, and would wait on. */
+/* Without the lock.  The calling thread yields: another has had its turn.  Its core has no lease
+ * for that; or the next tasks of the lease busy-wait, and would wait on. */
 enum lease_turn { LEASE_NONE, LEASE_GAVE, LEASE_NOBODY };
 enum lease_turn lease_yield(struct sched *s, struct sched_self *me);
 
@@ -222,11 +231,13 @@ void bind_choose(struct sched *s);
 bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core);
 /* True if no task was READY for UNBIND_NS: the caller unbinds the threads. */
 bool bind_is_over(struct sched *s, uint64_t now);
-/* Without the lock.  Check the binding of the task's thread, which owns the core; correct it if it is wrong.  _place: tid 0 is the calling
- * thread; another process's thread only with permission.  _release: restore the thread's own mask, whatever the mode. */
+/* Without the lock.  Check the binding of the task's thread, which owns the core; correct it if it
+ * is wrong.  _place: tid 0 is the calling thread; another process's thread only with permission.
+ * _release: restore the thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
-/* Two tasks are alike if they may run on the same CPUs while UNBOUND.  If they are not, a kernel thread that has the mask of one, and goes
- * on with the other, has the wrong mask.  A kernel thread that is bound to a core's CPU is right for every task that has the core. */
+/* Two tasks are alike if they may run on the same CPUs while UNBOUND.  If they are not, a kernel
+ * thread that has the mask of one, and goes on with the other, has the wrong mask.  A kernel thread
+ * that is bound to a core's CPU is right for every task that has the core. */
 bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);
 static inline void bind_lose_mask(struct usf_thread *t)
 {

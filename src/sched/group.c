@@ -27,7 +27,8 @@ static bool is_further(struct sched *s, uint32_t group)
     return proc < USF_MAX_PROCS && __atomic_load_n(&s->procs[proc].group, __ATOMIC_RELAXED) != group;
 }
 
-/* Without the lock: others may take it.  Further groups leave a record for each process that may come. */
+/* Without the lock: others may take it.  Further groups leave a record for each process that may
+ * come. */
 static int find_free(struct sched *s, bool further)
 {
     uint32_t left = s->h->max_groups - s->h->max_procs, i = 0, found = USF_NONE;
@@ -68,7 +69,8 @@ bool group_is_valid(struct sched *s, uint32_t group)
 }
 #endif
 
-/* The cores that other groups of its process keep to themselves; not those that it has of its own. */
+/* The cores that other groups of its process keep to themselves; not those that it has of its
+ * own. */
 static void excluded(struct sched *s, uint32_t group, const uint64_t own[USF_CORE_WORDS], uint64_t out[USF_CORE_WORDS])
 {
     uint32_t proc = s->groups[group].proc;
@@ -196,7 +198,8 @@ static bool is_valid(uint32_t weight, int32_t priority, uint32_t kind)
            && kind <= USF_GROUP_EXCLUSIVE;
 }
 
-/* holds the lock.  A task that runs where its group may not run any more gives the core up when another task waits for it. */
+/* holds the lock.  A task that runs where its group may not run any more gives the core up when
+ * another task waits for it. */
 static void send_away(struct sched *s, uint32_t proc)
 {
     for (uint32_t c = 0; c < s->h->nr_cores; c++) {

@@ -59,7 +59,8 @@ static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_
            && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed);
 }
 
-/* Only tasks of its group wait.  (One that has not yielded would be the policy's next choice: lease_make.) */
+/* Only tasks of its group wait.  (One that has not yielded would be the policy's next choice:
+ * lease_make.) */
 static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
 {
     return s->ops.flags & USF_POLICY_LEASES && s->carriers && !s->no_leases && me->context && !trace_is_on(s)
@@ -67,8 +68,9 @@ static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
            && !usf_cores_has(s->h->lock.leases, core) && !core_any_is_idle(s) && sched_is_bound(s);
 }
 
-/* The same number of tasks for each core.  A core that has more leaves the rest to the policy, which gives them to cores with fewer: as all of
- * them yield, each task too many costs its core a turn in each round. */
+/* The same number of tasks for each core.  A core that has more leaves the rest to the policy,
+ * which gives them to cores with fewer: as all of them yield, each task too many costs its core a
+ * turn in each round. */
 static uint32_t share(const struct sched *s, uint32_t task)
 {
     uint32_t cores = usf_cores_count(s->groups[s->tasks[task].pol.group].pol.cores);
@@ -95,7 +97,8 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
 {
     struct usf_lease *l = lease_of(s, core);
     const char *bad = 0;
-    /* A yielder runs there now, or the policy has found that all others are: none waits that it would choose before them. */
+    /* A yielder runs there now, or the policy has found that all others are: none waits that it
+     * would choose before them. */
     bool yielders = running == me->task || s->tasks[running].why == USF_WHY_YIELD;
     if (!yielders || !may_lease(s, me, core) || !is_equal(s, running, me->task)) return;
     if (l->paused) {
@@ -144,8 +147,9 @@ static bool end_one(struct usf_lease *l)
     return false;
 }
 
-/* May the other cores keep their leases while the thread yields?  Not if its own core was taken, and it has to queue.  Nor when the policy is to
- * look at other cores' tasks: once in LEASE_ALL yields, and after a yield that found no task. */
+/* May the other cores keep their leases while the thread yields?  Not if its own core was taken,
+ * and it has to queue.  Nor when the policy is to look at other cores' tasks: once in LEASE_ALL
+ * yields, and after a yield that found no task. */
 static bool others_keep(struct sched *s, struct sched_self *me, uint32_t core)
 {
     return core < s->h->nr_cores && state_of(own(s, me)) == USF_TASK_RUNNING && !me->unproductive && !core_any_is_idle(s) && !trace_is_on(s)
@@ -196,7 +200,8 @@ static void forget(struct sched *s)
     for (uint32_t i = 0; i < s->h->nr_cores; i++) lease_of(s, i)->nr_tasks = 0;
 }
 
-/* If a thread gives way for so long, the policy gets a task that is leased, and the asserts find it. */
+/* If a thread gives way for so long, the policy gets a task that is leased, and the asserts find
+ * it. */
 void lease_drop(struct sched *s)
 {
     if (USF_LIKELY(!usf_cores_any(s->h->lock.leases))) return;
@@ -225,7 +230,8 @@ bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t n
 
 /* ---- without the lock -------------------------------------------------------------------------- */
 
-/* The thread has the lease, and runs on the core.  Returns who has the core from now on.  The order of the stores is dispatch's (recover.c). */
+/* The thread has the lease, and runs on the core.  Returns who has the core from now on.  The order
+ * of the stores is dispatch's (recover.c). */
 static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core, uint64_t now)
 {
     struct usf_core *c = &s->cores[core];
@@ -260,7 +266,8 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     return task;
 }
 
-/* A thread without a core must not leave a critical section before it has queued for one: a handler that was held back would run. */
+/* A thread without a core must not leave a critical section before it has queued for one: a handler
+ * that was held back would run. */
 static bool is_open_here(struct sched *s, struct sched_self *me)
 {
     if (!s->carriers || me->task == USF_NONE || state_of(own(s, me)) != USF_TASK_RUNNING) return false;
@@ -268,8 +275,8 @@ static bool is_open_here(struct sched *s, struct sched_self *me)
     return core < s->h->nr_cores && atomic_load_explicit(&lease_of(s, core)->word, memory_order_relaxed) == USF_LEASE_OPEN;
 }
 
-/* The thread has the lease.  Is there one among the next tasks whose busy-wait is over, or that is in none that can be probed?  Those before it
- * go behind the others. */
+/* The thread has the lease.  Is there one among the next tasks whose busy-wait is over, or that is
+ * in none that can be probed?  Those before it go behind the others. */
 static bool find_useful(struct sched *s, struct usf_lease *l)
 {
     for (uint32_t probes = 0; probes < l->nr_tasks && probes < LEASE_PROBES; probes++) {
@@ -293,7 +300,8 @@ static enum lease_turn take_turn(struct sched *s, struct sched_self *me, uint32_
     bool has = state_of(own(s, me)) == USF_TASK_RUNNING && atomic_load_explicit(&own(s, me)->core, memory_order_relaxed) == core;
     if (has && l->turns && now < l->until_ns) turn = find_useful(s, l) ? LEASE_GAVE : LEASE_NOBODY;
     if (turn == LEASE_GAVE) *next = hand_over(s, me, core, now);
-    /* It fails if this thread was taken for dead.  seq_cst: a waker changes the state, and reads the park word after that. */
+    /* It fails if this thread was taken for dead.  seq_cst: a waker changes the state, and reads
+     * the park word after that. */
     atomic_compare_exchange_strong(&l->word, &was, USF_LEASE_OPEN);
     USF_POINT("lease.yielded");
     return turn;

@@ -1,4 +1,5 @@
-/* src/sched/lock.c - the scheduler lock: waiting, waking, recovery.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/lock.c - the scheduler lock: waiting, waking, recovery.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * O2 costs at most one needless wake: the last thread that has slept owns the lock with the bit
  * set, although no thread sleeps any more.  If a woken thread dies before it acquires the lock,

@@ -48,7 +48,8 @@ static inline void lock_release(struct usf_lock *l, uint32_t owner)
     uint32_t word = owner;
     usf_lock_released(USF_RANK_SCHED);
     USF_POINT("lock.release");
-    /* release: the next owner sees what we wrote.  The swap fails while the sleepers' bit is set. */
+    /* release: the next owner sees what we wrote.  The swap fails while the sleepers' bit is
+     * set. */
     if (USF_UNLIKELY(!__atomic_compare_exchange_n((uint32_t *)&l->word, &word, 0, 0, __ATOMIC_RELEASE,
                                                   __ATOMIC_RELAXED)))
         lock_release_slow(l, owner);

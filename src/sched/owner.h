@@ -1,7 +1,7 @@
 /* src/sched/owner.h - who owns the scheduler lock.  SPDX-License-Identifier: Apache-2.0
  *
- * The lock's word has a name for the owner, so that the monitor can tell whether it is dead.  src/sched/lock.h has the lock itself,
- * which only the scheduler takes. */
+ * The lock's word has a name for the owner, so that the monitor can tell whether it is dead.
+ * src/sched/lock.h has the lock itself, which only the scheduler takes. */
 #ifndef USF_SCHED_OWNER_H
 #define USF_SCHED_OWNER_H
 

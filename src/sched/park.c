@@ -1,4 +1,5 @@
-/* src/sched/park.c - how a thread sleeps until it has a core, and is woken.  SPDX-License-Identifier: Apache-2.0 */
+/* src/sched/park.c - how a thread sleeps until it has a core, and is woken.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
 #include "sched/carrier.h"
@@ -14,10 +15,11 @@ static bool is_leaving(struct sched *s, struct sched_self *me)
 { return USF_UNLIKELY(atomic_load(&s->leaving)) && !me->joining; }
 
 /* ---- parking ---------------------------------------------------------------------------------- */
-/* The sleeper writes ASLEEP and then looks at its state; the dispatcher has set the state to RUNNING and
- * then swaps the park word.  In the one total order of these four either the sleeper sees RUNNING or the
- * dispatcher sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING left behind by a late waker
- * are overwritten by the next ASLEEP, and a needless futex wake only makes the sleeper look again. */
+/* The sleeper writes ASLEEP and then looks at its state; the dispatcher has set the state to
+ * RUNNING and then swaps the park word.  In the one total order of these four either the sleeper
+ * sees RUNNING or the dispatcher sees ASLEEP: no wake-up is lost (models/park.pml).  GO and PINNING
+ * left behind by a late waker are overwritten by the next ASLEEP, and a needless futex wake only
+ * makes the sleeper look again. */
 
 _Static_assert(USF_PARK_AT_END == OS_FUTEX_AT_END, "one bit");
 
@@ -65,8 +67,9 @@ void core_wake(struct sched *s, uint32_t task, bool at_end)
     if (!(at_end && !usf_park_is_kept(was) && os_futex_wake_at_end(&t->park, USF_PARK_GO))) os_futex_wake(&t->park, 1);
 }
 
-/* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical section: a
- * handler that unwinds (pthread_cancel) must not leave it half woken.  True: there was one. */
+/* Stop polling.  A task that was left in the mailbox in the meantime is woken, in a critical
+ * section: a handler that unwinds (pthread_cancel) must not leave it half woken.  True: there was
+ * one. */
 bool park_leave_poll(struct sched *s, struct sched_self *me)
 {
     bool mail = false;
@@ -168,8 +171,8 @@ void park_go_on(struct sched *s, struct sched_self *me)
     sched_await_patch(s);
 }
 
-/* A waker that is binding us may be a moment late; it must not bind us after we have gone on.  Linux may have
- * taken it off this very CPU for us, so that it waits for us to yield. */
+/* A waker that is binding us may be a moment late; it must not bind us after we have gone on.
+ * Linux may have taken it off this very CPU for us, so that it waits for us to yield. */
 static __attribute__((noinline)) void await_binder(struct sched *s, struct sched_self *me, struct usf_thread *t)
 {
     hold_signals(s, me);

@@ -1,4 +1,5 @@
-/* src/sched/policy.c - which policy is in force, and how it is replaced.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/policy.c - which policy is in force, and how it is replaced.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A change is first written whole to the header's policy_next, and counts only after that.  If its
  * author dies, recovery completes it (core_mend_policy), and builds the queues anew as after any

@@ -1,19 +1,20 @@
-/* src/sched/probe.c - predicate probes: of the threads that busy-wait, which one can go on?  SPDX-License-Identifier: Apache-2.0
+/* src/sched/probe.c - predicate probes: of the threads that busy-wait, which one can go on?
+ * SPDX-License-Identifier: Apache-2.0
  *
  * A thread that gives way in a busy-wait leaves its registers in struct sched_spin.  Any thread of
  * its process can execute one round of that loop with them: then it is known whether the wait is
  * over (docs/design.md, section 8).
  *
  * While all ready tasks busy-wait in this process, the policy has nothing to choose between: it
- * would name them one after another, and all but a few would be put back.  So they are in a list
- * of the process's own, in the order in which they gave way, and the first whose wait is over is
- * taken out of the policy's queues.  One that waits for another core comes after those of the own
- * core, but at once: its core's thread may work for long, and a ticket lock or a barrier stands
- * still meanwhile.
+ * would name them one after another, and all but a few would be put back.  So they are in a list of
+ * the process's own, in the order in which they gave way, and the first whose wait is over is taken
+ * out of the policy's queues.  One that waits for another core comes after those of the own core,
+ * but at once: its core's thread may work for long, and a ticket lock or a barrier stands still
+ * meanwhile.
  *
- * All of this happens under the scheduler lock.  An entry counts while its task is READY, and has not
- * given way again since.  Entries that do not count are dropped when another process, or the policy,
- * may have dispatched one of the tasks. */
+ * All of this happens under the scheduler lock.  An entry counts while its task is READY, and has
+ * not given way again since.  Entries that do not count are dropped when another process, or the
+ * policy, may have dispatched one of the tasks. */
 #include "sched/core.h"
 #include "sched/times.h"
 
@@ -34,7 +35,8 @@ static bool still_spins(struct sched *s, const struct sched_spinner *e)
            && atomic_load_explicit(&t->proc, memory_order_relaxed) == s->proc;      /* not a parent's, after a fork */
 }
 
-/* Has the task the rank of those in the list?  To the policy it makes no difference then which is next. */
+/* Has the task the rank of those in the list?  To the policy it makes no difference then which is
+ * next. */
 static bool is_equal(const struct sched *s, uint32_t task)
 {
     const struct usf_pol_task *t = &s->tasks[task].pol;

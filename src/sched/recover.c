@@ -1,10 +1,11 @@
-/* src/sched/recover.c - put an instance right after the holder of its lock died.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/recover.c - put an instance right after the holder of its lock died.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The truth is in the records.  Dispatch writes a core's word first and the task's core and state after it,
- * giving up a core changes the task's state first and the word after it; so a core is rightly held exactly
- * if the task that its word names is RUNNING and names the core.  Everything else follows: cores
- * that are not rightly held are free, RUNNING tasks without a core are in the kernel, READY tasks are
- * queued anew. */
+ * The truth is in the records.  Dispatch writes a core's word first and the task's core and state
+ * after it, giving up a core changes the task's state first and the word after it; so a core is
+ * rightly held exactly if the task that its word names is RUNNING and names the core.  Everything
+ * else follows: cores that are not rightly held are free, RUNNING tasks without a core are in the
+ * kernel, READY tasks are queued anew. */
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/lock.h"

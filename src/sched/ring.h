@@ -79,8 +79,9 @@ struct trace_map {              /* the file begins with this */
     uint32_t reserved;
     uint64_t call_cycles;       /* calls that took less are not told */
     _Atomic uint64_t homeless;  /* events of tasks that had none */
-    /* The time is (cycles * mult >> 32) + offset: the recorder puts the offset right at each look, some hundred times a second.
-     * mult 0: this machine's cycle counters are not to be trusted, ask the kernel. */
+    /* The time is (cycles * mult >> 32) + offset: the recorder puts the offset right at each look,
+     * some hundred times a second. mult 0: this machine's cycle counters are not to be trusted, ask
+     * the kernel. */
     uint64_t mult;
     _Atomic uint64_t offset;
 };
@@ -102,8 +103,9 @@ _Static_assert(sizeof(struct trace_map) <= TRACE_PAGE, "one page");
 /* ---- ring.c: writers and the reader ------------------------------------------------------------ */
 /* One writer at a time.  n: size of the ring. */
 void trace_put(struct trace_ring *r, uint32_t n, const struct trace_event *e);
-/* The reader: up to `max` events, in order; their number.  *lost is raised by what a head takes with it that is no count of this ring:
- * a writer that the last recording has left behind in the middle of an event, or one that scribbles. */
+/* The reader: up to `max` events, in order; their number.  *lost is raised by what a head takes
+ * with it that is no count of this ring: a writer that the last recording has left behind in the
+ * middle of an event, or one that scribbles. */
 uint32_t trace_get(struct trace_ring *r, uint32_t n, struct trace_event *out, uint32_t max, uint64_t *lost);
 
 /* Holds the scheduler lock; the recording is on (s->trace). */

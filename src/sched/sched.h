@@ -103,7 +103,8 @@ struct sched_unseen {
 };
 #define SCHED_UNSEEN_MAX 64u
 
-/* A thread that runs without a scheduling point and has the wrong binding, as the last look at its core found it. */
+/* A thread that runs without a scheduling point and has the wrong binding, as the last look at its
+ * core found it. */
 struct sched_astray {
     uint64_t word;              /* the core's; 0: no such thread */
     uint32_t to;                /* the core to bind it to; USF_NONE: its own mask holds */
@@ -135,7 +136,8 @@ struct sched_watcher {          /* what the monitor remembers between two looks 
     uint32_t nr_unseen;
 };
 
-/* This process's view of an instance.  One per process (one per instance in tests and simulator). */
+/* This process's view of an instance.  One per process (one per instance in tests and
+ * simulator). */
 #define SCHED_POLICY_HUNG "an operation of it did not return"
 
 /* Of a task of this process whose thread floats. */
@@ -199,7 +201,8 @@ struct sched {
     void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
     uint64_t looked;            /* ns; under the lock */
     char tell[128];             /* a warning for the lock's owner to write once it has released the lock; "": none */
-    /* Its tasks that are READY in a busy-wait, in the order in which they gave way (probe.c); under the lock: */
+    /* Its tasks that are READY in a busy-wait, in the order in which they gave way (probe.c); under
+     * the lock: */
     struct sched_spinner spinners[SCHED_SPINNERS_MAX];
     uint32_t nr_spinners;
     uint32_t next_spinner;      /* where the next look at them begins: the last found none, and did not see all */
@@ -260,12 +263,13 @@ static inline bool sched_is_ours(const struct sched *s, uint32_t task)
 
 /* Bind a mapped segment.  Changes nothing in it. */
 void sched_bind(struct sched *s, void *base);
-/* Take the operations of the policy in force; `user` is the loaded object's table if the header names
- * a path, else null.  0, or -errno with a reason. */
+/* Take the operations of the policy in force; `user` is the loaded object's table if the header
+ * names a path, else null.  0, or -errno with a reason. */
 int  sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *why, unsigned cap);
 
-/* ask.c.  Ask the monitor for another policy (a built-in one, or the instance's object), or for another weight or priority of a process.
- * m was opened with its file kept.  0, or -errno with a reason: -EPERM it is refused, -ETIMEDOUT no answer so far. */
+/* ask.c.  Ask the monitor for another policy (a built-in one, or the instance's object), or for
+ * another weight or priority of a process. m was opened with its file kept.  0, or -errno with a
+ * reason: -EPERM it is refused, -ETIMEDOUT no answer so far. */
 #define SCHED_WEIGHT_MAX 10000
 #define SCHED_PRIORITY_MAX 1000
 struct shm;
@@ -300,12 +304,14 @@ static inline bool sched_has_mask(const struct sched_attributes *w)
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= w->mask[i];
     return any != 0;
 }
-/* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one is idle. */
+/* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one
+ * is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
-/* A call is about to set or to read the mask of a thread of this process in the kernel: no other thread binds it until sched_place_anew,
- * or until it is next given a core. */
+/* A call is about to set or to read the mask of a thread of this process in the kernel: no other
+ * thread binds it until sched_place_anew, or until it is next given a core. */
 void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
-/* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to this process. */
+/* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to
+ * this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
 /* The mask and affinity for a set of CPUs: one core, a whole cache or node, or the mask; none for
  * all of the instance's CPUs. */
@@ -322,21 +328,22 @@ void sched_set_malleable(struct sched *s, struct sched_self *me);
  * -EREMOTE: it is another pid namespace's). */
 int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
                      const uint64_t *cpus, uint32_t run);
-/* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may still look at their
- * records, which are kept until it is dead), or it died. */
+/* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may
+ * still look at their records, which are kept until it is dead), or it died. */
 void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives);
 
-/* The same for the own process, *proc being its number.  False: another thread has just taken it off, and perhaps on again. */
+/* The same for the own process, *proc being its number.  False: another thread has just taken it
+ * off, and perhaps on again. */
 bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc);
 
-/* After sched_proc_remove of the own process (which was number proc), if it lives on: its other threads find
- * that they have no task any more.  for_good: it will not join again. */
+/* After sched_proc_remove of the own process (which was number proc), if it lives on: its other
+ * threads find that they have no task any more.  for_good: it will not join again. */
 void sched_left(struct sched *s, uint32_t proc, bool for_good);
 
-/* For a monitor: wake all threads that sleep, except those of process number `but`, so that they look at
- * usf_header.stalled.  This writes their park words: an idle loop (carrier.c) looks at nothing else.  A
- * thread that is just going to sleep may miss it.  Another thread of its process then wakes it
- * (sched_desert). */
+/* For a monitor: wake all threads that sleep, except those of process number `but`, so that they
+ * look at usf_header.stalled.  This writes their park words: an idle loop (carrier.c) looks at
+ * nothing else.  A thread that is just going to sleep may miss it.  Another thread of its process
+ * then wakes it (sched_desert). */
 void sched_rouse(struct sched *s, uint32_t but);
 
 /* The own process leaves for good, without the lock, whose owner does not run.  Any number of its
@@ -356,23 +363,28 @@ static inline bool sched_has_lost(struct sched *s, struct sched_self *me)
     return true;
 }
 
-/* Has what the process may use changed (its cpuset, a CPU that went offline)?  choose: narrow what is allowed down to what the
- * process wants.  The process's cores are then those.  False: there are none; it keeps those that it had. */
+/* Has what the process may use changed (its cpuset, a CPU that went offline)?  choose: narrow what
+ * is allowed down to what the process wants.  The process's cores are then those.  False: there are
+ * none; it keeps those that it had. */
 bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(struct os_cpuset *cpus));
-/* Monitor: the process gets so many cores (USF_NONE: all that it may use), the same as the others of its group. */
+/* Monitor: the process gets so many cores (USF_NONE: all that it may use), the same as the others
+ * of its group. */
 void sched_set_quota(struct sched *s, uint32_t proc, int32_t pid, uint32_t quota, uint32_t group);
 
-/* group.c.  Further groups of this process.  All take the lock, and say -ESTALE when the process is off its instance.
- * make: of that name (as much as fits in 31 bytes), weight (1 to SCHED_WEIGHT_MAX), priority (within SCHED_PRIORITY_MAX) and cores:
- * those of `wants` that the process may use, or all of these where there are none; null: whatever the process may use.  kind: enum
- * usf_group_kind.  The group's index, which stands until it ends or the process leaves the instance; -EINVAL, -EAGAIN: there are too many,
- * -ENOSPC: /dev/shm is full.
- * adjust: a further group has these from now on.  Its ready tasks are queued anew.  A thread that runs where its group may not any more gives
- * the core up at its next scheduling point, or when another task waits for that core; the calling thread at once.  -EINVAL, -ESRCH.
- * end: its threads go back to the process's first group, which cannot end (-EINVAL).  -ESRCH: no such group of this process.
- * change: a task of this process, whatever it does, belongs to that group.  A ready task is queued anew, and has waited for as long as
- * before.  The calling thread moves at once to a core of its new group; another that runs stays where it is until it gives its core up.
- * -ESRCH: no such task, or group, of this process. */
+/* group.c.  Further groups of this process.  All take the lock, and say -ESTALE when the process is
+ * off its instance. make: of that name (as much as fits in 31 bytes), weight (1 to
+ * SCHED_WEIGHT_MAX), priority (within SCHED_PRIORITY_MAX) and cores: those of `wants` that the
+ * process may use, or all of these where there are none; null: whatever the process may use.  kind:
+ * enum usf_group_kind.  The group's index, which stands until it ends or the process leaves the
+ * instance; -EINVAL, -EAGAIN: there are too many, -ENOSPC: /dev/shm is full. adjust: a further
+ * group has these from now on.  Its ready tasks are queued anew.  A thread that runs where its
+ * group may not any more gives the core up at its next scheduling point, or when another task waits
+ * for that core; the calling thread at once.  -EINVAL, -ESRCH. end: its threads go back to the
+ * process's first group, which cannot end (-EINVAL).  -ESRCH: no such group of this process.
+ * change: a task of this process, whatever it does, belongs to that group.  A ready task is queued
+ * anew, and has waited for as long as before.  The calling thread moves at once to a core of its
+ * new group; another that runs stays where it is until it gives its core up. -ESRCH: no such task,
+ * or group, of this process. */
 int  sched_group_make(struct sched *s, struct sched_self *me, const char *name, uint32_t weight, int32_t priority,
                       const uint64_t wants[USF_CORE_WORDS], uint32_t kind);
 int  sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, uint32_t weight, int32_t priority,
@@ -389,9 +401,10 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends);
 /* Block until woken.  A pending wake-up ends the wait at once.  deadline: absolute ns on
  * CLOCK_MONOTONIC, 0 = none.  0 woken (or spurious: callers loop on their own condition),
  * -ETIMEDOUT, -EINTR (sched_interrupt, or the process is taken off).  On return the caller has a
- * core, if it has a task.  Does not block, and returns 0, once *word is not `is` any more.  A waker, or
- * a handler on this thread, writes there first: either this call sees that, or the writer finds the
- * thread blocked.  The pending wake-up alone does not suffice: a handler that blocks takes it. */
+ * core, if it has a task.  Does not block, and returns 0, once *word is not `is` any more.  A
+ * waker, or a handler on this thread, writes there first: either this call sees that, or the writer
+ * finds the thread blocked.  The pending wake-up alone does not suffice: a handler that blocks
+ * takes it. */
 int  sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is);
 static inline int sched_block(struct sched *s, struct sched_self *me, uint64_t deadline) { return sched_block_while(s, me, deadline, 0, 0); }
 /* For `usf ps`: what the thread is about to wait for (a futex's address, usf_wait_call). */
@@ -402,8 +415,8 @@ static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint3
     atomic_store_explicit(&t->wait_kind, (uint16_t)kind, memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
 }
-/* Spin before blocking?  For how many ns at most (0: another task wants the core, or it does not pay), and
- * what came of it: how long it took, or UINT64_MAX. */
+/* Spin before blocking?  For how many ns at most (0: another task wants the core, or it does not
+ * pay), and what came of it: how long it took, or UINT64_MAX. */
 static inline bool sched_core_is_wanted(struct sched *s)
 { return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0; }
 /* All tasks that wait for a core are of the thread's own group. */
@@ -418,10 +431,12 @@ void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
  * that is not blocked gets a pending wake-up. */
 #define SCHED_WAKE_BATCH 16u
 void sched_wake(struct sched *s, struct sched_self *me, const uint32_t *tasks, unsigned n);
-/* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task ran. */
+/* Let others run, if any wait.  spin: a round of a busy-wait loop.  Returns true if another task
+ * ran. */
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin);
-/* Another thread waits for the kernel thread that executes the calling one: leave it.  A thread that waits in a loop, and is never switched
- * since no task waits for its core, has to ask: what it waits for may be that thread. */
+/* Another thread waits for the kernel thread that executes the calling one: leave it.  A thread
+ * that waits in a loop, and is never switched since no task waits for its core, has to ask: what it
+ * waits for may be that thread. */
 void sched_make_room(struct sched *s, struct sched_self *me);
 /* The thread yields: does it keep its core without a question to the policy, which has said so
  * before (usf_keep)? */
@@ -439,10 +454,10 @@ static inline void sched_stop_probes(struct sched *s, struct sched_self *me)
  * released provisionally, and others may take it after `lend`.
  *
  * A thread that blocks in the kernel again and again and computes for microseconds in between is
- * better off without a core.  It becomes kernel-scheduled (BY_KERNEL): it is bound to no CPU, and the kernel
- * runs its bursts beside the owners of cores.  That ends when it computes for longer (then it
- * queues for a core at its next call, or when the monitor finds it), blocks in the scheduler, or
- * yields. */
+ * better off without a core.  It becomes kernel-scheduled (BY_KERNEL): it is bound to no CPU, and
+ * the kernel runs its bursts beside the owners of cores.  That ends when it computes for longer
+ * (then it queues for a core at its next call, or when the monitor finds it), blocks in the
+ * scheduler, or yields. */
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain);
 /* The thread's calls release its core only provisionally, but have blocked often: its next call
  * with a certain release makes it kernel-scheduled. */
@@ -531,8 +546,8 @@ void sched_watch_begin(struct sched *s);
 uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
                      char (*state)(void *arg, uint32_t task), void *arg);
 
-/* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw, of each core.  True: some thread has
- * the wrong binding; a helper may have to tell it. */
+/* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw,
+ * of each core.  True: some thread has the wrong binding; a helper may have to tell it. */
 bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_CORES]);
 /* Monitor, helper: must the core's thread be placed now?  a: what the last call found there. */
 bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now);
@@ -545,8 +560,8 @@ void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);
 /* Monitor: nothing waits and no core is in use: it may sleep. */
 bool sched_is_quiet(struct sched *s);
 
-/* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it left half
- * done.  is_dead: is the holder of this lock name (owner.h) dead? */
+/* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it
+ * left half done.  is_dead: is the holder of this lock name (owner.h) dead? */
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 /* Monitor: the same, and coop replaces the policy in force. */
 void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void *arg, uint32_t name), void *arg);

@@ -1,4 +1,5 @@
-/* src/sched/spinwait.c - how long a busy-wait goes on by itself.  SPDX-License-Identifier: Apache-2.0 */
+/* src/sched/spinwait.c - how long a busy-wait goes on by itself.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "sched/spinwait.h"
 #include <stdatomic.h>
 

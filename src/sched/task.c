@@ -30,9 +30,10 @@ void sched_bind(struct sched *s, void *base)
 
 /* ---- processes -------------------------------------------------------------------------------- */
 
-/* The monitor opens a pidfd, at its next look if it looks anyhow within milliseconds: many processes have ended by then, and
- * to have the monitor wake up for each costs as much as all the rest of joining.  Asleep, it has to be woken: it sets its flag
- * before it compares the number that it is about to sleep on. */
+/* The monitor opens a pidfd, at its next look if it looks anyhow within milliseconds: many
+ * processes have ended by then, and to have the monitor wake up for each costs as much as all the
+ * rest of joining.  Asleep, it has to be woken: it sets its flag before it compares the number that
+ * it is about to sleep on. */
 static void tell_of_join(struct sched *s)
 {
     atomic_fetch_add(&s->h->monitor_event, 1);
@@ -105,7 +106,8 @@ static void remove_task(struct sched *s, uint32_t task, struct wakes *k)
         core_drop(s, core, task);
         /* It polled its last core: no thread looks into the mailbox any more. */
         if (poll == task + 1 || (poll & USF_MAIL)) {
-            /* (a mail is taken by a live poller within microseconds: waking its task twice is harmless) */
+            /* (a mail is taken by a live poller within microseconds: waking its task twice is
+             * harmless) */
             poll = atomic_exchange(&c->poller, 0);
             if (poll & USF_MAIL && k->n < WAKES_MAX) k->task[k->n++] = (poll & ~USF_MAIL) - 1;
         }

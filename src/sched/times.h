@@ -40,8 +40,9 @@
  * wait in SPIN_RETRY does not: so they notice when waits become short again. */
 #define SPIN_LONG_WAITS 2u
 #define SPIN_RETRY      16u
-/* At most so many rounds between two looks that find no task for the core: each of these looks takes
- * the scheduler lock.  SPIN_NO_PAUSE times as many where no pause instruction makes rounds long. */
+/* At most so many rounds between two looks that find no task for the core: each of these looks
+ * takes the scheduler lock.  SPIN_NO_PAUSE times as many where no pause instruction makes rounds
+ * long. */
 #define SPIN_UNPRODUCTIVE 32u
 #define SPIN_NO_PAUSE     16u
 /* Policy `linux`: a yield to the kernel that took longer let another thread run.  One that did not
@@ -85,7 +86,8 @@
 #define PARK_FIRST_LOOK_NS 40000000ull
 #define PARK_LAST_LOOK_NS  1000000000ull
 /* Rounds of waiting for a waker that is just binding the thread: it takes moments, unless the waker
- * was preempted or killed.  First pauses, then yields to the kernel; a carrier's idle loop yields at once. */
+ * was preempted or killed.  First pauses, then yields to the kernel; a carrier's idle loop yields
+ * at once. */
 #define PARK_PAUSES 200u
 #define PARK_YIELDS 1000u
 /* At one turn in so many a thread asks which CPU it is on: that costs a tenth of a switch. */
@@ -108,9 +110,11 @@
 #define DELAY_DOUBLED    5u             /* ... so often: some 40 us, or four wake-ups */
 #define DELAY_COLD_WAITS 1000u          /* without a delay, after one that had no reason */
 #define HOT_LOOK_CYCLES  2000u          /* the longest look at whether others use the lock */
-/* A delay was right if the thread waits again within FUTILE_CYCLES, at the same word or within FUTILE_NEAR of it: a condition variable has two.
- * That is the time of a look, and of the way back.  A right delay makes up for FUTILE_WORTH wrong ones, since a lock may be free by chance.  After
- * FUTILE_WRONG that nothing makes up for, FUTILE_COLD_WAITS waits have none: so to try costs 2 % where wake-ups are 2 us apart. */
+/* A delay was right if the thread waits again within FUTILE_CYCLES, at the same word or within
+ * FUTILE_NEAR of it: a condition variable has two. That is the time of a look, and of the way back.
+ * A right delay makes up for FUTILE_WORTH wrong ones, since a lock may be free by chance.  After
+ * FUTILE_WRONG that nothing makes up for, FUTILE_COLD_WAITS waits have none: so to try costs 2 %
+ * where wake-ups are 2 us apart. */
 #define FUTILE_CYCLES       2000u
 #define FUTILE_NEAR         64u           /* bytes */
 #define FUTILE_DELAY_CYCLES 12000u        /* the first delay; twice as long after each that was right, */
@@ -128,33 +132,34 @@
  * exactly than UNBIND_NOTE_NS, since all cores read it. */
 #define UNBIND_NS      10000000u
 #define UNBIND_NOTE_NS 100000u
-/* From one attempt of the monitor to bind a thread rightly that runs on to the next, at first and at
- * most. */
+/* From one attempt of the monitor to bind a thread rightly that runs on to the next, at first and
+ * at most. */
 #define ASTRAY_NS      2000000u
 #define ASTRAY_MAX_NS  512000000u
-/* A thread that is about to poll looks so seldom whether another of the instance is on its CPU: some
- * 300 us.  Another is believed to be where it began to poll for some 1 ms. */
+/* A thread that is about to poll looks so seldom whether another of the instance is on its CPU:
+ * some 300 us.  Another is believed to be where it began to poll for some 1 ms. */
 #define SPREAD_CYCLES      1000000u
 #define SPREAD_SEEN_CYCLES 3000000u
 
 /* ---- call: system calls that block (call.c, src/runtime/calls.c) ---------------------------- */
 
-/* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  That ends
- * when its bursts take KERNEL_RUN_NS of CPU time in the mean of KERNEL_RUN_SAMPLE at least.  Bursts
- * that are over within KERNEL_RUN_CYCLES, some 300 us, are short: the CPU time is read after a longer
- * one. */
+/* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  That
+ * ends when its bursts take KERNEL_RUN_NS of CPU time in the mean of KERNEL_RUN_SAMPLE at least.
+ * Bursts that are over within KERNEL_RUN_CYCLES, some 300 us, are short: the CPU time is read after
+ * a longer one. */
 #define KERNEL_RUN_CALLS  16u
 #define KERNEL_RUN_CYCLES 900000u
 #define KERNEL_RUN_NS     200000u
 #define KERNEL_RUN_SAMPLE 16u
-/* A burst of so much CPU time, as far as the kernel has counted it (at its ticks), ends it as well. */
+/* A burst of so much CPU time, as far as the kernel has counted it (at its ticks), ends it as
+ * well. */
 #define KERNEL_RUN_LONG_NS 300000u
-/* So does so much CPU time without a sleep, as long as a thread may keep a core.  A kernel-scheduled
- * thread looks at that and at its mean once in some 2 ms, at a call. */
+/* So does so much CPU time without a sleep, as long as a thread may keep a core.  A
+ * kernel-scheduled thread looks at that and at its mean once in some 2 ms, at a call. */
 #define KERNEL_RUN_THROUGH_NS   5000000u
 #define KERNEL_RUN_CHECK_CYCLES 6000000u
-/* Such a thread enters the scheduler once in so long, some MONITOR_LOOK_NS: it looks for the monitor
- * there. */
+/* Such a thread enters the scheduler once in so long, some MONITOR_LOOK_NS: it looks for the
+ * monitor there. */
 #define KERNEL_RUN_LOOK_CYCLES 120000000u
 /* The monitor asks for so many kernel-scheduled threads in one look: up to 10 us each. */
 #define KERNEL_RUN_LOOKS  8u
@@ -172,8 +177,9 @@
 
 /* ---- the scheduler lock --------------------------------------------------------------------- */
 
-/* Leases (lease.c): how long one lasts at most, ns and turns.  One is worth its price if each of its tasks has had so many turns; else the next
- * one comes so many yields later, twice as many each time in a row. */
+/* Leases (lease.c): how long one lasts at most, ns and turns.  One is worth its price if each of
+ * its tasks has had so many turns; else the next one comes so many yields later, twice as many each
+ * time in a row. */
 #define LEASE_NS        1000000u
 #define LEASE_TURNS     128u
 #define LEASE_PAUSE_MIN 4u
@@ -198,7 +204,8 @@
 
 /* ---- preempt: the monitor's looks (watch.c) ------------------------------------------------- */
 
-/* From one look to the next while tasks wait; also a thread's age at its first preemption signal. */
+/* From one look to the next while tasks wait; also a thread's age at its first preemption
+ * signal. */
 #define WATCH_TICK_NS  1000000ull
 /* ... while none waits.  A thread that makes a task wait has the monitor look sooner, but not
  * sooner than WATCH_LEAST_NS: tasks that never wait for long do not wake it more often. */
@@ -208,7 +215,8 @@
  * naps before that, and looks: that finds what came as it went to sleep. */
 #define WATCH_QUIET    5u
 #define WATCH_DOZE_NS  20000000u
-/* A thread that was awake is asked for its state at every second tick: that takes most of a look. */
+/* A thread that was awake is asked for its state at every second tick: that takes most of a
+ * look. */
 #define WATCH_AWAKE_NS 1500000u
 /* So many looks wake a dispatched thread that sleeps before its core is taken: its waker may have
  * died, or have no CPU. */

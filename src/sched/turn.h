@@ -1,4 +1,5 @@
-/* src/sched/turn.h - when a core's turn ends, as the policy has said.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/turn.h - when a core's turn ends, as the policy has said.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Functions of the policy's records and the time: the scheduler, per-user helpers, the simulator
  * and the conformance suite decide by the same ones.  The fields are written under the scheduler

@@ -1,13 +1,12 @@
 /* src/sched/watch.c - the monitor's look at an instance.  SPDX-License-Identifier: Apache-2.0
  *
- * The policy is ticked each millisecond while tasks wait, and each ten while some run and none waits.
- * While tasks wait, the monitor does two things.  It sends the preemption signal to a thread that
- * has not reached a scheduling point for a millisecond: the thread looks for a spin-wait, and gives
- * way once the progress guarantee is due.  And it takes cores: those that are released
+ * The policy is ticked each millisecond while tasks wait, and each ten while some run and none
+ * waits. While tasks wait, the monitor does two things.  It sends the preemption signal to a thread
+ * that has not reached a scheduling point for a millisecond: the thread looks for a spin-wait, and
+ * gives way once the progress guarantee is due.  And it takes cores: those that are released
  * provisionally for longer than `lend`, those of threads that sleep in a call that the gate did not
- * see, and those of unresponsive threads, which mask all signals or are not run by the kernel.
- * Such a thread goes on without a core, beside the next owner, until it comes to a scheduling
- * point. */
+ * see, and those of unresponsive threads, which mask all signals or are not run by the kernel. Such
+ * a thread goes on without a core, beside the next owner, until it comes to a scheduling point. */
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/times.h"
@@ -38,7 +37,8 @@ static bool runs_on(struct sched *s, uint32_t core, uint64_t w, uint64_t now)
     return false;
 }
 
-/* If the task's kernel thread sleeps: have it look.  Its park word is written, as an idle loop looks at nothing else. */
+/* If the task's kernel thread sleeps: have it look.  Its park word is written, as an idle loop
+ * looks at nothing else. */
 static bool rouse_parked(struct sched *s, uint32_t task)
 {
     struct usf_thread *t = sched_thread_of(s, task);
@@ -149,7 +149,8 @@ static void sample_core(struct sched *s, uint64_t now, void (*preempt)(void *, u
     preempt(arg, core_task(w));
 }
 
-/* The task's thread has been in one burst since the last look.  Has it computed for long in that, or waited for a CPU? */
+/* The task's thread has been in one burst since the last look.  Has it computed for long in that,
+ * or waited for a CPU? */
 static bool computes(struct sched *s, uint32_t task, struct usf_thread *k)
 {
     uint32_t proc = s->tasks[task].proc;        /* gone, if the thread has ended meanwhile */

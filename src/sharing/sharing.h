@@ -81,7 +81,8 @@ struct sharing_watch {
 /* Under the monitor's lock: has this pid namespace, not ours, ended as a whole?  If so its
  * liveness lock is held until sharing_look_for_ended has removed its records, */
 bool sharing_has_ended(struct monitor *m, uint32_t namespace);
-/* ... or until the scheduler lock has not been had for HOLD_NS, since newcomers of the namespace wait. */
+/* ... or until the scheduler lock has not been had for HOLD_NS, since newcomers of the namespace
+ * wait. */
 void sharing_let_in(struct monitor *m);
 void sharing_look_for_ended(struct monitor *m);
 

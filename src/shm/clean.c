@@ -4,7 +4,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* Of processes of other containers we see no more than the locks that they have (sharing/namespaces.c). */
+/* Of processes of other containers we see no more than the locks that they have
+ * (sharing/namespaces.c). */
 static int remove_locked(const char *path, bool file, char *why, size_t cap)
 {
     int fd = file ? os_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0) : -EISDIR;

@@ -34,8 +34,8 @@ int shm_join_begin(struct usf_header *h, const char *dir, uint32_t namespace, in
     p->start_time = start_time;
     atomic_fetch_add(&h->nr_procs_active, 1);
     USF_POINT("shm.join.claimed");
-    /* The claim is visible before the state is read, and a retirer's state before it reads the claims
-     * (both sequentially consistent): one of us sees the other. */
+    /* The claim is visible before the state is read, and a retirer's state before it reads the
+     * claims (both sequentially consistent): one of us sees the other. */
     if (atomic_load(&h->state) == USF_INST_READY) return i;
     shm_leave(h, (uint32_t)i);
     return -ESTALE;

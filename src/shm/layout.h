@@ -1,17 +1,17 @@
 /* src/shm/layout.h - what lies in an instance's segment.  SPDX-License-Identifier: Apache-2.0
  *
- * One file /dev/shm/usf-UID-NAME, mode 0600.  Typed tables of fixed-size records addressed by index;
- * no pointers.  The truth is in task and core records, each changed by single atomic stores; the
- * policy's queues are derived from them and can be rebuilt (sched_recover).
+ * One file /dev/shm/usf-UID-NAME, mode 0600.  Typed tables of fixed-size records addressed by
+ * index; no pointers.  The truth is in task and core records, each changed by single atomic stores;
+ * the policy's queues are derived from them and can be rebuilt (sched_recover).
  *
- * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned).
- * The file is sparse: processes, groups, threads and tasks are made real in chunks before they are touched (proc_hwm,
- * group_hwm, task_hwm), so that a full /dev/shm is an error code and not a SIGBUS; all else is real from the start.
- * No process reads records above these marks: reading a hole of a shared mapping allocates, too.
+ * Offsets: header at 0, then the tables at the offsets that the header names (page-aligned). The
+ * file is sparse: processes, groups, threads and tasks are made real in chunks before they are
+ * touched (proc_hwm, group_hwm, task_hwm), so that a full /dev/shm is an error code and not a
+ * SIGBUS; all else is real from the start. No process reads records above these marks: reading a
+ * hole of a shared mapping allocates, too.
  *
- * Changing anything here changes USF_LAYOUT_HASH by itself, so that programs of different builds never
- * meet in one segment.  Changing what a field *means* needs a new USF_SHM_ABI.
- */
+ * Changing anything here changes USF_LAYOUT_HASH by itself, so that programs of different builds
+ * never meet in one segment.  Changing what a field *means* needs a new USF_SHM_ABI. */
 #ifndef USF_SHM_LAYOUT_H
 #define USF_SHM_LAYOUT_H
 
@@ -37,12 +37,14 @@
 #define USF_POLICY_PATH_MAX 1024u
 #define USF_CACHELINE       64u
 
-/* What wakes the monitor of pid namespace s besides its own time: nothing; a task that runs or waits; a task that waits. */
+/* What wakes the monitor of pid namespace s besides its own time: nothing; a task that runs or
+ * waits; a task that waits. */
 #define USF_MONITOR_ASLEEP(s) (1u << (s))
 #define USF_MONITOR_NAPS(s)   (1u << 16 << (s))
 #define USF_MONITORS_ASLEEP   0xffffu      /* any */
 
-/* Who places the instance's threads (src/sched/bind.c): the kernel, by their own masks, or the scheduler, each on its core's CPU. */
+/* Who places the instance's threads (src/sched/bind.c): the kernel, by their own masks, or the
+ * scheduler, each on its core's CPU. */
 enum usf_binding { USF_UNBOUND = 0, USF_BOUND };
 
 enum usf_inst_state { USF_INST_EMPTY = 0, USF_INST_READY = 1, USF_INST_RETIRED = 2 };
@@ -115,8 +117,8 @@ enum usf_stays {
     USF_STAYS_KINDS
 };
 
-/* A kernel thread that can execute a task: where it sleeps, where it is bound.  A task names the thread that executes it, or that is kept
- * for it while it waits (sched/carrier.h). */
+/* A kernel thread that can execute a task: where it sleeps, where it is bound.  A task names the
+ * thread that executes it, or that is kept for it while it waits (sched/carrier.h). */
 struct usf_thread {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t park;      /* USF_PARK_*: the word it sleeps on; shared futex */
@@ -159,14 +161,16 @@ struct usf_task {
     struct usf_counters n;      /* 112 bytes; what a dispatch counts comes first */
     char     name[16];          /* thread name, for `usf ps` */
 };
-/* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a core. */
+/* `pinned` of a thread whose mask in the kernel is not known: it is set when the thread next gets a
+ * core. */
 #define USF_PINNED_UNKNOWN (USF_NONE - 1)
-/* ... of one whose mask a call of its process sets or reads: no other thread binds it (sched_hold_place). */
+/* ... of one whose mask a call of its process sets or reads: no other thread binds it
+ * (sched_hold_place). */
 #define USF_PINNED_HELD (USF_NONE - 2)
 /* A provisional release: a thread keeps its core in a system call, but others may take it after
  * `lend`. Only the owner writes this word while both bits are 0, so a plain store begins the
- * release.  The owner ends it by a compare-and-swap of PROVISIONAL alone, or under the scheduler lock
- * if it is TAKEN.  A taker swaps in TAKEN, under that lock, before it takes the core. */
+ * release.  The owner ends it by a compare-and-swap of PROVISIONAL alone, or under the scheduler
+ * lock if it is TAKEN.  A taker swaps in TAKEN, under that lock, before it takes the core. */
 #define USF_RELEASE_PROVISIONAL 1u
 #define USF_RELEASE_TAKEN 2u     /* with PROVISIONAL: ask under the lock whether the core was taken */
 #define USF_RELEASE_BITS 3u
@@ -183,7 +187,8 @@ enum usf_park {
 static inline bool usf_park_is_kept(uint32_t park) { return park == USF_PARK_IDLE || park == USF_PARK_LOOK; }
 #define USF_PARK_AT_END 0x80000000u /* this bit: it sleeps, and the kernel wakes it when its waker has ended, or has done so */
 enum usf_wait_kind { USF_WAIT_NONE = 0, USF_WAIT_FUTEX, USF_WAIT_SYSCALL, USF_WAIT_CORE };
-/* What a USF_WAIT_SYSCALL waits in: the call's number, and its first argument as an int (a descriptor, a pid, ...). */
+/* What a USF_WAIT_SYSCALL waits in: the call's number, and its first argument as an int (a
+ * descriptor, a pid, ...). */
 static inline uint64_t usf_wait_call(uint64_t nr, uint64_t arg) { return (uint32_t)nr | arg << 32; }
 static inline uint32_t usf_wait_nr(uint64_t what) { return (uint32_t)what; }
 static inline int32_t  usf_wait_arg(uint64_t what) { return (int32_t)(what >> 32); }
@@ -306,7 +311,8 @@ struct usf_run {
 };
 #define USF_MAX_RUNS 64u
 
-/* Scheduler lock: see src/sched/lock.h.  Lies in the segment, recovered by the monitor.  Zeroed: free. */
+/* Scheduler lock: see src/sched/lock.h.  Lies in the segment, recovered by the monitor.  Zeroed:
+ * free. */
 struct usf_lock {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t word;      /* 0 free, else the owner's name; bit 31: a waiter may sleep on it */
@@ -315,7 +321,8 @@ struct usf_lock {
     uint64_t leases[USF_CORE_WORDS];    /* bit c: core c has a lease, or what one had is to be given back; written by the owner */
 };
 
-/* When the monitor was last found without a new sign of life although there was work (src/monitor/hung.c). */
+/* When the monitor was last found without a new sign of life although there was work
+ * (src/monitor/hung.c). */
 struct usf_missed {
     _Atomic uint64_t beat, since;      /* its count then; ns, 0: begin anew */
     _Atomic uint64_t last;             /* look, ns */
@@ -323,8 +330,8 @@ struct usf_missed {
     _Atomic uint32_t cpu_us;           /* CPU time of its threads at `since`, modulo 2^32; 0: the look then could not tell */
 };
 
-/* A pid namespace: its programs, which alone know what their pids mean, and their monitor.  Most instances
- * have only record 0, which is that of the maker's namespace. */
+/* A pid namespace: its programs, which alone know what their pids mean, and their monitor.  Most
+ * instances have only record 0, which is that of the maker's namespace. */
 struct usf_namespace {
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t ns;        /* os_pidns, USF_NS_UNKNOWN; 0: never used */
@@ -352,17 +359,17 @@ enum usf_object { USF_OBJECT_UNKNOWN = 0, USF_OBJECT_LOADED, USF_OBJECT_LACKED }
 /* How a policy came to be in force. */
 enum usf_policy_by { USF_POLICY_BY_MAKER = 0, USF_POLICY_BY_REQUEST, USF_POLICY_BY_FAULT };
 
-/* A change of policy that is under way.  It is written before the change begins, so that recovery can
- * complete it if the lock's owner dies. */
+/* A change of policy that is under way.  It is written before the change begins, so that recovery
+ * can complete it if the lock's owner dies. */
 struct usf_policy_switch {
     _Atomic uint32_t under_way;    /* 1: what follows is whole, and comes into force */
     uint32_t by;                   /* enum usf_policy_by */
     char policy[32], was[32], why[128];
 };
 
-/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  The tool that writes it has
- * SHARING_ASK_BYTE of the file locked, and the kernel drops that lock when the tool dies.  A request that
- * was not published (`asked` raised) does not exist. */
+/* What a tool asks the monitor for: `usf policy set`, `weight`, `priority`.  The tool that writes
+ * it has SHARING_ASK_BYTE of the file locked, and the kernel drops that lock when the tool dies.  A
+ * request that was not published (`asked` raised) does not exist. */
 enum usf_ask { USF_ASK_POLICY = 1, USF_ASK_WEIGHT, USF_ASK_PRIORITY };
 struct usf_policy_ask {
     _Atomic uint32_t asked;        /* number of the latest request, */
@@ -505,7 +512,8 @@ struct usf_header {
     F(usf_pol_core, data) F(usf_pol_group, nr_ready) F(usf_pol_group, weight) F(usf_pol_group, cores) \
     F(usf_pol_group, data) F(usf_pol_group, own)
 
-/* A polynomial over (offset, size) of all of them: x1 + P*(x2 + P*(x3 + ... )), a constant expression. */
+/* A polynomial over (offset, size) of all of them: x1 + P*(x2 + P*(x3 + ... )), a constant
+ * expression. */
 #define USF_LAYOUT_OPEN(s, f) \
     (offsetof(struct s, f) << 20) + sizeof(((struct s *)0)->f) + 0x9e3779b97f4a7c15ull * (
 #define USF_LAYOUT_CLOSE(s, f) )

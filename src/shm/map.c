@@ -1,11 +1,13 @@
 /* src/shm/map.c - where the segment lies in a process.  SPDX-License-Identifier: Apache-2.0
  *
- * A program's wild write is not to reach it.  By itself the kernel puts it between the program's own mappings: what runs over the end of
- * one of these would go on in the segment's header.  So it lies at a random place far from heap, stacks and objects, with memory
- * before and behind it that cannot be accessed.
+ * A program's wild write is not to reach it.  By itself the kernel puts it between the program's
+ * own mappings: what runs over the end of one of these would go on in the segment's header.  So it
+ * lies at a random place far from heap, stacks and objects, with memory before and behind it that
+ * cannot be accessed.
  *
- * No part of it is mapped for reading only, since each page has words that every member writes.  Protection keys do not guard it: WRPKRU
- * takes some 23 cycles and nothing passes it, so to open and close the segment would add some 15 ns to each entry, which may take 10 to 20. */
+ * No part of it is mapped for reading only, since each page has words that every member writes.
+ * Protection keys do not guard it: WRPKRU takes some 23 cycles and nothing passes it, so to open
+ * and close the segment would add some 15 ns to each entry, which may take 10 to 20. */
 #include "internal.h"
 #include <errno.h>
 #include <sys/mman.h>
@@ -16,8 +18,9 @@
 #define GUARD (64u << 10)
 #define TRIES 8
 
-/* Below stacks and objects as the kernel places them by default, with some 100 GiB to grow in between, and far above heaps (0x55...).
- * Sanitizers know this range as the program's; ThreadSanitizer ends programs that have mappings below it. */
+/* Below stacks and objects as the kernel places them by default, with some 100 GiB to grow in
+ * between, and far above heaps (0x55...). Sanitizers know this range as the program's;
+ * ThreadSanitizer ends programs that have mappings below it. */
 #define LOWEST 0x7e8000000000ull
 #define PLACES (0x006000000000ull >> 12)
 

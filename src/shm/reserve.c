@@ -1,9 +1,11 @@
-/* src/shm/reserve.c - storage behind records before they are touched.  SPDX-License-Identifier: Apache-2.0 */
+/* src/shm/reserve.c - storage behind records before they are touched.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "internal.h"
 #include <errno.h>
 #include <fcntl.h>
 
-/* Kernels before 5.14, and some sandboxes, cannot do it through the mapping: through the file, if the path still names it. */
+/* Kernels before 5.14, and some sandboxes, cannot do it through the mapping: through the file, if
+ * the path still names it. */
 static int reserve_by_file(const struct usf_header *h, const char *dir, uint64_t off, uint64_t len)
 {
     char path[SHM_PATH_MAX];
@@ -25,8 +27,8 @@ static int make_real(struct usf_header *h, const char *dir, uint64_t off, uint64
     return r && r != -ENOSPC && r != -ENOMEM ? reserve_by_file(h, dir, off, len) : r;
 }
 
-/* Make records [hwm, n) of a table real and raise its mark.  Several processes may do it at once: the
- * pages are the same, and the mark only rises. */
+/* Make records [hwm, n) of a table real and raise its mark.  Several processes may do it at once:
+ * the pages are the same, and the mark only rises. */
 static int reserve(struct usf_header *h, const char *dir, uint64_t table, uint64_t record, _Atomic uint32_t *hwm,
                    uint32_t n)
 {

@@ -1,6 +1,8 @@
-/* src/shm/salvage.c - read as much of a segment as there is, however damaged.  SPDX-License-Identifier: Apache-2.0
+/* src/shm/salvage.c - read as much of a segment as there is, however damaged.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * For `usf dump`.  The tables are looked for where this build puts them, not where the header says. */
+ * For `usf dump`.  The tables are looked for where this build puts them, not where the header
+ * says. */
 #include "internal.h"
 #include <errno.h>
 #include <string.h>

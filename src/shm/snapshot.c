@@ -1,4 +1,5 @@
-/* src/shm/snapshot.c - a private copy of an instance, for tools that look.  SPDX-License-Identifier: Apache-2.0
+/* src/shm/snapshot.c - a private copy of an instance, for tools that look.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * Read, not mapped: a file that is truncated while it is looked at would otherwise be a SIGBUS. */
 #include "internal.h"

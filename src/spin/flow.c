@@ -1,4 +1,5 @@
-/* src/spin/flow.c - cycles, reaching definitions, dependences.  SPDX-License-Identifier: Apache-2.0 */
+/* src/spin/flow.c - cycles, reaching definitions, dependences. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "spin/internal.h"
 
 static bool open_node(const struct spin_scratch *s, int i, int a, int b)
@@ -6,8 +7,8 @@ static bool open_node(const struct spin_scratch *s, int i, int a, int b)
     return i >= a && i <= b && !s->gone[i];
 }
 
-/* mark |= 1: reachable from pc;  mark |= 2: reaches pc.  Both by sweeping until nothing changes: the
- * code is nearly in order, so a few sweeps do. */
+/* mark |= 1: reachable from pc;  mark |= 2: reaches pc.  Both by sweeping until nothing changes:
+ * the code is nearly in order, so a few sweeps do. */
 static void mark_forward(struct spin_scratch *s, int pc, int a, int b)
 {
     bool again = true;

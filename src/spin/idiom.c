@@ -1,12 +1,14 @@
 /* src/spin/idiom.c - waits that are known by name, patched before their object runs.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Some waits cannot be proved: the progress loops of MPI call dozens of functions.  But each round of theirs
- * goes through one exported function, whose entry becomes a scheduling point (a POLL site).
+ * Some waits cannot be proved: the progress loops of MPI call dozens of functions.  But each round
+ * of theirs goes through one exported function, whose entry becomes a scheduling point (a POLL
+ * site).
  *
- * The OpenBLAS of Python wheels waits in loops around eight nops, a thousand of them, of which a program
- * meets about ten.  Patching all would cost each import of numpy a megabyte of copied pages, so only those of the
- * thread server are patched here, which every program meets; others are found when they hurt, and learned. */
+ * The OpenBLAS of Python wheels waits in loops around eight nops, a thousand of them, of which a
+ * program meets about ten.  Patching all would cost each import of numpy a megabyte of copied
+ * pages, so only those of the thread server are patched here, which every program meets; others are
+ * found when they hurt, and learned. */
 #include "spin/internal.h"
 
 #include "arch/code.h"
@@ -76,7 +78,8 @@ static int patch_nop_loops(const uint8_t *code, uintptr_t start, uintptr_t end)
 
 #define NEIGHBOURS 6
 
-/* The functions of one source file lie side by side: the loops of `around` and of a few next to it. */
+/* The functions of one source file lie side by side: the loops of `around` and of a few next to
+ * it. */
 static int patch_neighbourhood(const struct gate_object *o, uintptr_t around)
 {
     uintptr_t start, end, at = around;

@@ -1,4 +1,5 @@
-/* src/spin/machine.h - what the recogniser is told of the processor.  SPDX-License-Identifier: Apache-2.0 */
+/* src/spin/machine.h - what the recogniser is told of the processor.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_SPIN_MACHINE_H
 #define USF_SPIN_MACHINE_H
 

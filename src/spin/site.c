@@ -1,7 +1,7 @@
 /* src/spin/site.c - the live sites of this process.  SPDX-License-Identifier: Apache-2.0
  *
- * Sites are added by one thread at a time (`held`; who finds it taken gets SPIN_BUSY) and read by anyone: a
- * site is filled before the count that includes it is published. */
+ * Sites are added by one thread at a time (`held`; who finds it taken gets SPIN_BUSY) and read by
+ * anyone: a site is filled before the count that includes it is published. */
 #include "spin/internal.h"
 
 #include "arch/code.h"
@@ -18,7 +18,8 @@ __thread struct spin_rounds usf_spin_rounds;
 static void no_round(uint32_t place, struct spin_regs *regs) { (void)place, (void)regs; }
 void (*usf_spin_round)(uint32_t place, struct spin_regs *regs) = no_round;
 
-/* What `usf_spin_nr_sites` publishes holds for as long as the process lives; a site that is forgotten keeps all but its head. */
+/* What `usf_spin_nr_sites` publishes holds for as long as the process lives; a site that is
+ * forgotten keeps all but its head. */
 static bool site_is_valid(const struct spin_site *s)
 {
     const struct spin_loop *l = &s->loop;
@@ -43,8 +44,8 @@ static bool site_is_alone(const struct spin_site *s, uint32_t n)
 static uint32_t nr_sites(void) { return __atomic_load_n(&usf_spin_nr_sites, __ATOMIC_ACQUIRE); }
 
 /* ---- is the window's middle free of jump targets? -------------------------------------------- */
-/* The recogniser has seen the function's own direct branches.  What is left: the function's cold part, which has
- * bounds of its own, and jump tables. */
+/* The recogniser has seen the function's own direct branches.  What is left: the function's cold
+ * part, which has bounds of its own, and jump tables. */
 struct middle {
     const struct gate_object *o;
     uintptr_t fstart, fend, lo, hi;     /* strictly between lo and hi */
@@ -98,8 +99,8 @@ static long read_own(uintptr_t from, void *to, size_t n)
     return usf_syscall(__NR_process_vm_readv, usf_syscall(__NR_getpid), &mine, 1, &theirs, 1, 0);
 }
 
-/* A table at `at` of 4-byte distances from it, or of 8-byte addresses, that leads into the window's middle.  It is as
- * long as its entries lie in the function. */
+/* A table at `at` of 4-byte distances from it, or of 8-byte addresses, that leads into the window's
+ * middle.  It is as long as its entries lie in the function. */
 static bool table_hits(const struct middle *m, uintptr_t at)
 {
     union { int32_t distance[128]; uintptr_t address[64]; } t;
@@ -174,7 +175,8 @@ static int make_jump(const struct spin_site *s, uint8_t code[ARCH_JUMP_LEN])
     return 0;
 }
 
-/* Does the patch still stand?  The object may have been unloaded, and another may lie in its place. */
+/* Does the patch still stand?  The object may have been unloaded, and another may lie in its
+ * place. */
 static bool stands(const struct spin_site *s)
 {
     uint8_t want[ARCH_JUMP_LEN], now[ARCH_JUMP_LEN];

@@ -61,7 +61,8 @@ static bool is_padding(const struct node *n)
 {
     return !n->rd && !n->wr && !n->addr && !n->bad && !n->branch;
 }
-/* Where control may come from outside of the region: its first node, and what no instruction of it leads to. */
+/* Where control may come from outside of the region: its first node, and what no instruction of it
+ * leads to. */
 static void mark_entries(struct spin_scratch *s)
 {
     unmark(s, ENTERED | TO_BACK);

@@ -1,6 +1,7 @@
 /* src/spin/window.c - where the jump to the stub is written.  SPDX-License-Identifier: Apache-2.0
  *
- * The window begins at an instruction that every cycle passes, and no branch may go into its middle. */
+ * The window begins at an instruction that every cycle passes, and no branch may go into its
+ * middle. */
 #include "spin/internal.h"
 
 #include "arch/code.h"
@@ -18,8 +19,8 @@ static bool on_every_cycle(const struct spin_scratch *s, const struct spin_loop 
     return true;
 }
 
-/* May an instruction that is not of the loop be moved into the stub?  Not a jump out of the function: it may be one
- * of the gate's, and the gate knows where it is. */
+/* May an instruction that is not of the loop be moved into the stub?  Not a jump out of the
+ * function: it may be one of the gate's, and the gate knows where it is. */
 static bool is_absorbable(const struct spin_scratch *s, const struct node *n)
 {
     if (n->ret) return true;

@@ -31,8 +31,9 @@ static bool stay_until(struct sync *y, uint64_t until)
 }
 
 /* ---- locks ------------------------------------------------------------------------------------- */
-/* A lock of three states (glibc's, Rust's) holds 2 while it is waited for.  So may a word that is no lock, or a lock that the woken thread owns
- * already: others wait for this thread then.  So it looks, at first and now and then, whether others take and release the lock. */
+/* A lock of three states (glibc's, Rust's) holds 2 while it is waited for.  So may a word that is
+ * no lock, or a lock that the woken thread owns already: others wait for this thread then.  So it
+ * looks, at first and now and then, whether others take and release the lock. */
 
 /* Ends at the first change. */
 static bool is_in_use(const uint32_t *addr)
@@ -90,7 +91,8 @@ static void judge(struct sync_other_waits *o, bool futile)
     }
 }
 
-/* Has the waker not begun to wait, since it woke this thread?  In a system call: it has been in that for long. */
+/* Has the waker not begun to wait, since it woke this thread?  In a system call: it has been in
+ * that for long. */
 static bool goes_on(const struct sync *y, const struct sync_waiter *w, uint64_t *release, uint64_t *since, uint64_t now)
 {
     const struct usf_task *t = &y->sched->tasks[w->by];

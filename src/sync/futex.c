@@ -58,7 +58,8 @@ static void unlock_two(struct sync_bucket *a, struct sync_bucket *b)
     unlock_bucket(a);
 }
 
-/* holds b's lock.  Has its queue as many entries as it counts, each of which names it and can still be woken? */
+/* holds b's lock.  Has its queue as many entries as it counts, each of which names it and can still
+ * be woken? */
 static bool bucket_is_valid(struct sync_bucket *b)
 {
     const struct sync_waiter *prev = 0;
@@ -167,7 +168,8 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
 {
     *over = false;
     if (!d->at) return 0;
-    /* The deadline's clock is read first: if this thread is preempted in between, the wait ends late, not early. */
+    /* The deadline's clock is read first: if this thread is preempted in between, the wait ends
+     * late, not early. */
     bool same = d->clock == 1;
     uint64_t on_clock = same ? 0 : os_clock_ns(d->clock);
     USF_POINT("sync.deadline");
@@ -178,7 +180,8 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
     return left > INT64_MAX - now ? 0 : now + left;
 }
 
-/* No task wants the core: look at the entry for as long as the idle-core governor thinks it is worth it. */
+/* No task wants the core: look at the entry for as long as the idle-core governor thinks it is
+ * worth it. */
 static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, uint64_t until)
 {
     uint64_t budget = sched_spin_budget(y->sched, me->sched), start = budget ? os_now() : 0, now = start;
@@ -269,8 +272,8 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
 }
 
 /* ---- wake ------------------------------------------------------------------------------------- */
-/* A waiter counts itself in its bucket and then reads the word; a waker has written the word and then
- * reads the count.  With a full fence between, one of them sees the other. */
+/* A waiter counts itself in its bucket and then reads the word; a waker has written the word and
+ * then reads the count.  With a full fence between, one of them sees the other. */
 static bool no_waiters(struct sync *y, struct sync_bucket *b)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -446,7 +449,8 @@ static long wake_op(struct sync *y, struct sync_self *me, uint32_t *addr, int n,
 
 /* ---- the system call -------------------------------------------------------------------------- */
 
-/* As the kernel's access_ok: an address of the kernel's half is refused whatever the operation does. */
+/* As the kernel's access_ok: an address of the kernel's half is refused whatever the operation
+ * does. */
 static int bad(const uint32_t *addr)
 { return (uintptr_t)addr % 4 ? -EINVAL : (uintptr_t)addr >= 0x7ffffffff000ull ? -EFAULT : 0; }
 

@@ -7,7 +7,8 @@
 /* How often the task's thread has begun to wait. */
 static inline uint16_t sync_waits(const struct sync *y, uint32_t task) { return atomic_load_explicit(&y->sched->tasks[task].waits, memory_order_relaxed); }
 
-/* delay.c.  A wait at addr that began at `began` (cycles) is over.  The thread goes on when this returns. */
+/* delay.c.  A wait at addr that began at `began` (cycles) is over.  The thread goes on when this
+ * returns. */
 #define SYNC_LOCK_WAITED_FOR 2u
 /* It was woken, and had waited for the word not to be SYNC_LOCK_WAITED_FOR any more. */
 void sync_delay_at_lock(struct sync *y, struct sync_self *me, const uint32_t *addr, uint64_t began);

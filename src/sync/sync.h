@@ -47,7 +47,8 @@ struct sync {
     bool no_delays;                 /* woken threads go on at once */
     struct sync_bucket bucket[SYNC_BUCKETS];
 };
-/* What a thread remembers of its latest waits for a lock, and of those for other words (delay.c). */
+/* What a thread remembers of its latest waits for a lock, and of those for other words
+ * (delay.c). */
 struct sync_lock_waits {
     const uint32_t *addr;           /* the latest lock */
     uint64_t left;                  /* cycles: when the thread went on from there */
@@ -85,8 +86,8 @@ void sync_kernel_wait(struct sync *y, int delta);
 /* In the child of a fork: all queues empty. */
 void sync_reset(struct sync *y);
 
-/* Reads *addr; false: the address is bad.  sync_fault_fixup: called by the handler of SIGSEGV and SIGBUS
- * with the faulting pc: the pc to go on at, or 0: not ours. */
+/* Reads *addr; false: the address is bad.  sync_fault_fixup: called by the handler of SIGSEGV and
+ * SIGBUS with the faulting pc: the pc to go on at, or 0: not ours. */
 bool sync_read(const uint32_t *addr, uint32_t *out);
 uintptr_t sync_fault_fixup(uintptr_t pc);
 #endif

@@ -1,4 +1,5 @@
-/* src/tasks/attach.c - a thread of the program becomes a task.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tasks/attach.c - a thread of the program becomes a task. 
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "tasks/tasks.h"
@@ -117,8 +118,9 @@ TK_API int nosv_detach(nosv_flags_t flags)
 static pthread_key_t key;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 
-/* A thread that is attached is detached by its end.  One that has ended in a callback, by pthread_exit or pthread_cancel, gives its slot
- * back, and the task of that callback never completes. */
+/* A thread that is attached is detached by its end.  One that has ended in a callback, by
+ * pthread_exit or pthread_cancel, gives its slot back, and the task of that callback never
+ * completes. */
 static void thread_ends(void *arg)
 {
     struct tk_exec *me = arg;

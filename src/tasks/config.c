@@ -1,7 +1,8 @@
 /* src/tasks/config.c - nosv.toml and the environment.  SPDX-License-Identifier: Apache-2.0
  *
- * One file: $NOSV_CONFIG, else ./nosv.toml, else none.  Then $NOSV_PRESET, then $NOSV_CONFIG_OVERRIDE on top.  A wrong value, and a file
- * that cannot be read, is reported and ignored. */
+ * One file: $NOSV_CONFIG, else ./nosv.toml, else none.  Then $NOSV_PRESET, then
+ * $NOSV_CONFIG_OVERRIDE on top.  A wrong value, and a file that cannot be read, is reported and
+ * ignored. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,8 @@ static const struct key keys[] = {
     {"task_affinity.default_policy", TEXT, AT(affinity_policy), "strict|preferred"},
     {"turbo.enabled", BOOLEAN, AT(turbo), 0},
     {"misc.stack_size", SIZE, AT(stack_size), 0},
-    /* What has no meaning here: tasks lie in their process's memory, affinity masks stay the program's own in any case, and
-     * `usf trace` records. */
+    /* What has no meaning here: tasks lie in their process's memory, affinity masks stay the
+     * program's own in any case, and `usf trace` records. */
     {"shared_memory.size", IGNORED, 0, 0, 0}, {"shared_memory.start", IGNORED, 0, 0, 0},
     {"scheduler.cpus_per_queue", IGNORED, 0, 0, 0}, {"scheduler.queue_batch", IGNORED, 0, 0, 0},
     {"scheduler.in_queue_size", IGNORED, 0, 0, 0}, {"topology.print", IGNORED, 0, 0, 0},
@@ -204,7 +205,8 @@ static char *trimmed(char *s, bool quotes)
     return s;
 }
 
-/* "a.b=v,c.d=w".  Values with commas: "topology.binding=0-3,8,scheduler.quantum_ns=1": a piece without '=' belongs to the one before. */
+/* "a.b=v,c.d=w".  Values with commas: "topology.binding=0-3,8,scheduler.quantum_ns=1": a piece
+ * without '=' belongs to the one before. */
 static void read_override(struct tk_config *c, const char *text)
 {
     struct source s = {.c = c, .where = "NOSV_CONFIG_OVERRIDE"};

@@ -1,4 +1,5 @@
-/* src/tasks/event.c - a task's events: it completes when its body has ended and they are all over.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tasks/event.c - a task's events: it completes when its body has ended and they are all over.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "tasks/tasks.h"
 
 TK_API int nosv_increase_event_counter(uint64_t increment)

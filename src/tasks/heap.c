@@ -1,7 +1,9 @@
-/* src/tasks/heap.c - ready tasks in order of priority: a pairing heap.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/heap.c - ready tasks in order of priority: a pairing heap.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Links lie in the tasks, so nothing is allocated.  A task's children are linked by sibling.  Equal priorities
- * are in order of entry.  Tasks whose waitfor is over lie in a heap of their own beside it, in the order of their deadlines. */
+ * Links lie in the tasks, so nothing is allocated.  A task's children are linked by sibling.  Equal
+ * priorities are in order of entry.  Tasks whose waitfor is over lie in a heap of their own beside
+ * it, in the order of their deadlines. */
 #include "tasks/tasks.h"
 
 static bool is_late(const struct nosv_task *t) { return atomic_load_explicit(&t->flags, memory_order_relaxed) & TK_F_LATE; }

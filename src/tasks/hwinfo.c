@@ -1,10 +1,12 @@
-/* src/tasks/hwinfo.c - what the process may use: CPUs, NUMA nodes and complexes.  SPDX-License-Identifier: Apache-2.0 */
+/* src/tasks/hwinfo.c - what the process may use: CPUs, NUMA nodes and complexes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
 #include "nosv/hwinfo.h"
 #include "tasks/tasks.h"
 
-/* A level's domains: their number, and which one a slot belongs to.  Cores are numbered by their first CPU. */
+/* A level's domains: their number, and which one a slot belongs to.  Cores are numbered by their
+ * first CPU. */
 static int domains(nosv_topo_level_t level)
 {
     switch (level) {

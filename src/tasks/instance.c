@@ -1,10 +1,11 @@
-/* src/tasks/instance.c - take part in an instance without `usf run`.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/instance.c - take part in an instance without `usf run`.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * `usf run` decides what a program needs to take part: the library, the instance's name, the cache.  So a shell that
- * it starts tells its environment, and stays, and with it the instance, until this process has joined.  The library
- * is loaded then.  It stands by as in a child of a program under `usf run`, and joins when it is asked to
- * (src/runtime/late.c).  What was added to the environment goes again: children take part by `usf run`, or by a
- * runtime of their own. */
+ * `usf run` decides what a program needs to take part: the library, the instance's name, the cache.
+ * So a shell that it starts tells its environment, and stays, and with it the instance, until this
+ * process has joined.  The library is loaded then.  It stands by as in a child of a program under
+ * `usf run`, and joins when it is asked to (src/runtime/late.c).  What was added to the environment
+ * goes again: children take part by `usf run`, or by a runtime of their own. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +108,8 @@ static void end_helper(struct helper *h)
 
 /* ---- joining -------------------------------------------------------------------------------------- */
 
-/* USF_* of that environment, unless they are set here: then they are what the command has gone by.  The library's path. */
+/* USF_* of that environment, unless they are set here: then they are what the command has gone by.
+ * The library's path. */
 static const char *take_vars(char *text, struct vars *added)
 {
     const char *library = 0;

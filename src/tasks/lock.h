@@ -1,7 +1,8 @@
-/* src/tasks/lock.h - a lock for a few instructions, and waiting on a word.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/lock.h - a lock for a few instructions, and waiting on a word.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that finds the lock held spins for a moment, then sleeps: its owner may have lost the CPU.
- * Nothing that may wait is called while it is held. */
+ * A thread that finds the lock held spins for a moment, then sleeps: its owner may have lost the
+ * CPU. Nothing that may wait is called while it is held. */
 #ifndef USF_TASKS_LOCK_H
 #define USF_TASKS_LOCK_H
 

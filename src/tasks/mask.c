@@ -1,8 +1,11 @@
-/* src/tasks/mask.c - programs do not notice that threads which execute tasks are bound.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/mask.c - programs do not notice that threads which execute tasks are bound.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A thread that executes tasks is bound to its slot's CPU, but the program sees, sets and passes on the mask that the thread
- * would have otherwise: libc's functions for masks are interposed, and a thread that such a thread creates begins with
- * that mask, as programs that it executes do (mask_exec.c).  Under `usf run` the preloaded library does this for all threads, and nothing here is called. */
+ * A thread that executes tasks is bound to its slot's CPU, but the program sees, sets and passes on
+ * the mask that the thread would have otherwise: libc's functions for masks are interposed, and a
+ * thread that such a thread creates begins with that mask, as programs that it executes do
+ * (mask_exec.c).  Under `usf run` the preloaded library does this for all threads, and nothing here
+ * is called. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
@@ -15,7 +18,8 @@
 /* Threads whose mask is not the kernel's. */
 static struct { pthread_mutex_t lock; struct tk_exec *first; } bound = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The thread's mask is noted, and given back, under the lock: what others set meanwhile is not lost.  By the thread, or while it sleeps. */
+/* The thread's mask is noted, and given back, under the lock: what others set meanwhile is not
+ * lost.  By the thread, or while it sleeps. */
 void tk_mask_add(struct tk_exec *e)
 {
     pthread_mutex_lock(&bound.lock);
@@ -186,7 +190,8 @@ static struct start *new_start(struct tk_exec *me, struct start is)
     return s;
 }
 
-/* Also in a signal's handler, whose thread may have the lock: then another thread changes nothing. */
+/* Also in a signal's handler, whose thread may have the lock: then another thread changes
+ * nothing. */
 void tk_own_mask(struct tk_exec *me, struct os_cpuset *out)
 {
     bool locked = pthread_mutex_trylock(&bound.lock) == 0;

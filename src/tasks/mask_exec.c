@@ -1,8 +1,10 @@
-/* src/tasks/mask_exec.c - programs that a task executes begin with the thread's own mask.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/mask_exec.c - programs that a task executes begin with the thread's own mask.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A new program inherits the mask that the kernel has for the calling thread, which is that of its slot's CPU (mask.c).  So the thread has
- * its own mask while libc executes the program, and is bound again if libc returns.  The child of a vfork calls exec* with its parent's
- * record: it sets its own mask in the kernel and writes nothing. */
+ * A new program inherits the mask that the kernel has for the calling thread, which is that of its
+ * slot's CPU (mask.c).  So the thread has its own mask while libc executes the program, and is
+ * bound again if libc returns.  The child of a vfork calls exec* with its parent's record: it sets
+ * its own mask in the kernel and writes nothing. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -49,7 +51,8 @@ TK_API int execvp(const char *file, char *const argv[]) { return UNBOUND(int, TK
 TK_API int execvpe(const char *file, char *const argv[], char *const envp[]) { return UNBOUND(int, TK_REAL(execvpe)(file, argv, envp)); }
 TK_API int fexecve(int fd, char *const argv[], char *const envp[]) { return UNBOUND(int, TK_REAL(fexecve)(fd, argv, envp)); }
 
-/* The arguments of execl and its like, from the first on, as an array on the stack of the caller; `rest` is behind the null pointer then. */
+/* The arguments of execl and its like, from the first on, as an array on the stack of the caller;
+ * `rest` is behind the null pointer then. */
 static size_t count(const char *first, va_list rest)
 {
     size_t n = 0;

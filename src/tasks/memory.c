@@ -11,7 +11,8 @@ static int check(const void *out)
     return out ? NOSV_SUCCESS : NOSV_ERR_INVALID_PARAMETER;
 }
 
-/* Records lie in the process's own memory: what bounds them is what the machine has, or the process's limit. */
+/* Records lie in the process's own memory: what bounds them is what the machine has, or the
+ * process's limit. */
 static size_t room(void)
 {
     struct rlimit limit;

@@ -1,8 +1,11 @@
-/* src/tasks/place.c - what the instance is told where the process takes part in one.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/place.c - what the instance is told where the process takes part in one.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Then the instance places them, and masks are the program's own.  A thread tells the CPU of its slot as the place that it prefers; with a
- * task of strict affinity the place is strict.  Each thread tells it itself, before it executes the task.  Nothing else of a task is shared, so a
- * process that is killed between any two steps leaves threads of the instance behind, as any program does, and the monitor clears them. */
+ * Then the instance places them, and masks are the program's own.  A thread tells the CPU of its
+ * slot as the place that it prefers; with a task of strict affinity the place is strict.  Each
+ * thread tells it itself, before it executes the task.  Nothing else of a task is shared, so a
+ * process that is killed between any two steps leaves threads of the instance behind, as any
+ * program does, and the monitor clears them. */
 #include "tasks/tasks.h"
 #include "usf/usf.h"
 
@@ -93,8 +96,9 @@ void tk_tell_idle(struct tk_slot *s)
     if (atomic_load_explicit(&tk.told_ready, memory_order_relaxed)) tell_summary(true);
 }
 
-/* How long tasks are ready before they run.  A look at the clock takes as long as an empty task, so it is measured for the first tasks that a
- * thread queues, and for one of TIME_EVERY after these, which stands for as many. */
+/* How long tasks are ready before they run.  A look at the clock takes as long as an empty task, so
+ * it is measured for the first tasks that a thread queues, and for one of TIME_EVERY after these,
+ * which stands for as many. */
 #define TIME_FIRST 64u
 #define TIME_EVERY 64u
 static __thread uint32_t queued __attribute__((tls_model("initial-exec")));

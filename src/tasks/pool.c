@@ -1,8 +1,8 @@
 /* src/tasks/pool.c - memory of task records.  SPDX-License-Identifier: Apache-2.0
  *
- * Records of one size class are carved from chunks.  Each thread keeps up to two batches of free ones per
- * class, so that most creations and destructions touch no lock; batches go through a depot that all
- * threads share.  A thread that creates and one that destroys exchange a batch at a time.
+ * Records of one size class are carved from chunks.  Each thread keeps up to two batches of free
+ * ones per class, so that most creations and destructions touch no lock; batches go through a depot
+ * that all threads share.  A thread that creates and one that destroys exchange a batch at a time.
  *
  * A chunk stays mapped until the last shutdown. */
 #include <stdlib.h>
@@ -161,7 +161,8 @@ void tk_task_free(struct nosv_task *t)
     now->n++;
 }
 
-/* `unmap`: false in the child of a fork, where handlers of the program's may still look at its tasks. */
+/* `unmap`: false in the child of a fork, where handlers of the program's may still look at its
+ * tasks. */
 void tk_pool_reset(bool unmap)
 {
     if (unmap) tk_lock(&ending);

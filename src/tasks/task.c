@@ -6,8 +6,8 @@ _Static_assert(NOSV_CREATE_PARALLEL == TK_F_PARALLEL && NOSV_CREATE_JOINABLE == 
 
 void tk_task_init(struct nosv_task *t, struct nosv_task_type *type, size_t metadata_size, uint8_t flags)
 {
-    /* Field by field: to clear the record first costs a tenth of a task's life.  seq, child and sibling are set by heaps and lists; round
-     * goes on. */
+    /* Field by field: to clear the record first costs a tenth of a task's life.  seq, child and
+     * sibling are set by heaps and lists; round goes on. */
     t->type = type;
     t->exec = 0;
     atomic_store_explicit(&t->life, 0, memory_order_relaxed);
@@ -63,7 +63,8 @@ TK_API int nosv_destroy(nosv_task_t t, nosv_flags_t flags)
         tk_task_end(t);
         return NOSV_SUCCESS;
     }
-    /* The task may have announced its end before its callbacks have returned: the thread that completes it frees it. */
+    /* The task may have announced its end before its callbacks have returned: the thread that
+     * completes it frees it. */
     uint64_t life = atomic_load(&t->life);
     if (life & TK_ACTIVE) {
         life = atomic_fetch_or(&t->life, TK_DESTROYED);

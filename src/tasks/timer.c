@@ -1,7 +1,9 @@
-/* src/tasks/timer.c - tasks that become ready at a time: those that have suspended themselves until then.  SPDX-License-Identifier: Apache-2.0
+/* src/tasks/timer.c - tasks that become ready at a time: those that have suspended themselves until
+ * then.  SPDX-License-Identifier: Apache-2.0
  *
- * A thread sleeps until the earliest of these times.  (A task in waitfor keeps its own thread, which waits by itself.)  It exists from the
- * first init on, so that it is there when no more threads are to be had: then it tries again to find threads for ready tasks. */
+ * A thread sleeps until the earliest of these times.  (A task in waitfor keeps its own thread,
+ * which waits by itself.)  It exists from the first init on, so that it is there when no more
+ * threads are to be had: then it tries again to find threads for ready tasks. */
 #include <signal.h>
 #include <stdlib.h>
 

@@ -20,7 +20,8 @@ static int parse_cpus(const char *text, struct os_cpuset *out)
     return 0;
 }
 
-/* Which CPUs: those that the process may use (inherit), all of the machine that it may ask for (all), or these. */
+/* Which CPUs: those that the process may use (inherit), all of the machine that it may ask for
+ * (all), or these. */
 static int choose_cpus(const struct tk_config *c, struct os_cpuset *out)
 {
     struct os_cpuset allowed, list;
@@ -44,7 +45,8 @@ static int choose_cpus(const struct tk_config *c, struct os_cpuset *out)
     return NOSV_SUCCESS;
 }
 
-/* As configured, else as the machine has them.  CPUs in no list are one more node.  False: a list is wrong, said. */
+/* As configured, else as the machine has them.  CPUs in no list are one more node.  False: a list
+ * is wrong, said. */
 static bool set_nodes(const struct tk_config *c, struct os_cpu_place *place)
 {
     for (uint32_t cpu = 0; c->numa.n && cpu < TK_MAX_CPUS; cpu++) place[cpu].node = place[cpu].node_id = c->numa.n;

@@ -4,7 +4,8 @@
 
 #include "tasks/tasks.h"
 
-/* Types that are destroyed move from `all` to `dying`, where they stay until their tasks have gone.  Lasting types are not in `all`. */
+/* Types that are destroyed move from `all` to `dying`, where they stay until their tasks have gone.
+ * Lasting types are not in `all`. */
 static struct { struct tk_lock lock; struct nosv_task_type *all, *dying; size_t nr_dying, sweep_at; } types;
 
 /* holds the lock */
@@ -68,10 +69,12 @@ TK_API int nosv_type_init(nosv_task_type_t *out, nosv_task_run_callback_t run, n
 }
 
 /* ---- destruction -------------------------------------------------------------------------------- */
-/* A type that is destroyed lives on in its tasks: it is freed when the sum of its counts is 0.  No task of it is created any more, so what
- * another thread reads is that sum or more, never less.  The thread that ends a task of a dying type looks at the sum.  A thread that does
- * not see yet that the type is dying does not look, so that the type may stay: a sweep of all finds those.  It comes when there are
- * twice as many as the last one has left, so that each destruction pays for a few looks. */
+/* A type that is destroyed lives on in its tasks: it is freed when the sum of its counts is 0.  No
+ * task of it is created any more, so what another thread reads is that sum or more, never less.
+ * The thread that ends a task of a dying type looks at the sum.  A thread that does not see yet
+ * that the type is dying does not look, so that the type may stay: a sweep of all finds those.  It
+ * comes when there are twice as many as the last one has left, so that each destruction pays for a
+ * few looks. */
 
 static void free_type(struct nosv_task_type *type)
 {

@@ -1,7 +1,9 @@
-/* src/tcm/abi.h - the binary interface of a Thread Composability Manager.  SPDX-License-Identifier: Apache-2.0
+/* src/tcm/abi.h - the binary interface of a Thread Composability Manager.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Names, values and layouts are those that oneTBB and Intel OpenMP go by.  They load the library by its name and look
- * up its functions, so no program is compiled against this file; it is for the library and its tests. */
+ * Names, values and layouts are those that oneTBB and Intel OpenMP go by.  They load the library by
+ * its name and look up its functions, so no program is compiled against this file; it is for the
+ * library and its tests. */
 #ifndef USF_TCM_ABI_H
 #define USF_TCM_ABI_H
 
@@ -13,8 +15,8 @@ typedef enum {
     TCM_RESULT_ERROR_UNKNOWN = 0x7ffffffe,
 } tcm_result_t;
 
-/* VOID: there is no such permit.  INACTIVE: no threads.  PENDING: waits for its minimum.  IDLE: its threads have no
- * work, and may be taken.  ACTIVE: its threads work. */
+/* VOID: there is no such permit.  INACTIVE: no threads.  PENDING: waits for its minimum.  IDLE: its
+ * threads have no work, and may be taken.  ACTIVE: its threads work. */
 enum { TCM_PERMIT_STATE_VOID, TCM_PERMIT_STATE_INACTIVE, TCM_PERMIT_STATE_PENDING, TCM_PERMIT_STATE_IDLE, TCM_PERMIT_STATE_ACTIVE };
 typedef uint8_t tcm_permit_state_t;
 

@@ -1,7 +1,7 @@
 /* src/tcm/api.c - the functions that runtimes call.  SPDX-License-Identifier: Apache-2.0
  *
- * Each one that may change grants takes the lock, changes its permit, has all grants computed, and calls the clients
- * of other permits before it returns. */
+ * Each one that may change grants takes the lock, changes its permit, has all grants computed, and
+ * calls the clients of other permits before it returns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,8 +124,9 @@ static void release_forgotten(uint32_t client)
     }
 }
 
-/* The permit asks for its threads (again).  Its client reads the grant afterwards, so a rigid one may change: Intel OpenMP activates
- * an ACTIVE permit of one thread to hear whether it may have more. */
+/* The permit asks for its threads (again).  Its client reads the grant afterwards, so a rigid one
+ * may change: Intel OpenMP activates an ACTIVE permit of one thread to hear whether it may have
+ * more. */
 static void activate(struct tcm_permit *p)
 {
     if (!has_or_waits(p)) {
@@ -228,7 +229,8 @@ static tcm_result_t change(tcm_permit_handle_t handle, void (*to)(struct tcm_per
 
 static void deactivate(struct tcm_permit *p) { p->state = TCM_PERMIT_STATE_INACTIVE; }
 
-/* One that waits has no work that it waits for any more.  One that is INACTIVE has lost its threads just now. */
+/* One that waits has no work that it waits for any more.  One that is INACTIVE has lost its threads
+ * just now. */
 static void idle(struct tcm_permit *p)
 {
     if (p->state == TCM_PERMIT_STATE_ACTIVE) p->state = TCM_PERMIT_STATE_IDLE;

@@ -1,9 +1,9 @@
 /* src/tcm/call.c - clients are told of new grants.  SPDX-License-Identifier: Apache-2.0
  *
- * The thread that changes a permit calls its client, without the lock: callbacks ask for permits' data, and may ask for
- * more.  One thread at a time calls for a permit, and goes on while there is news of it; so the last call comes after the
- * last change.  A permit is not released while another thread calls for it, since its client frees what the
- * callback uses. */
+ * The thread that changes a permit calls its client, without the lock: callbacks ask for permits'
+ * data, and may ask for more.  One thread at a time calls for a permit, and goes on while there is
+ * news of it; so the last call comes after the last change.  A permit is not released while another
+ * thread calls for it, since its client frees what the callback uses. */
 #include "tcm/tcm.h"
 
 void tcm_note(struct tcm_permit *p, uint8_t news)

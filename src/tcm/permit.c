@@ -1,13 +1,15 @@
 /* src/tcm/permit.c - records of permits.  SPDX-License-Identifier: Apache-2.0
  *
- * A handle is the place of a record and its generation, so that a handle whose permit was released names nothing. */
+ * A handle is the place of a record and its generation, so that a handle whose permit was released
+ * names nothing. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tcm/tcm.h"
 
-/* The permits that this thread has registered with, the last one last.  Of more than DEEP only their number is known. */
+/* The permits that this thread has registered with, the last one last.  Of more than DEEP only
+ * their number is known. */
 #define DEEP 16u
 static _Thread_local struct { uint64_t handle[DEEP]; uint32_t depth; } registered;
 

@@ -1,4 +1,5 @@
-/* src/teams/find.c - is an object an OpenMP runtime, and where are its functions?  SPDX-License-Identifier: Apache-2.0 */
+/* src/teams/find.c - is an object an OpenMP runtime, and where are its functions?
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "teams/internal.h"
 
 #include "gate/scan.h"
@@ -36,7 +37,8 @@ static void add(struct teams_found *f, uint64_t at, enum teams_role role)
     f->hook[f->nr++].role = role;
 }
 
-/* Tools that stand before a runtime have the beginnings of regions alone; they pass them on to it. */
+/* Tools that stand before a runtime have the beginnings of regions alone; they pass them on to
+ * it. */
 bool teams_find(const struct gate_image *im, uintptr_t base, struct teams_found *f)
 {
     struct gate_symbols s;

@@ -1,4 +1,5 @@
-/* src/teams/patch.c - hook the OpenMP runtimes of this process as they are loaded.  SPDX-License-Identifier: Apache-2.0
+/* src/teams/patch.c - hook the OpenMP runtimes of this process as they are loaded.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * At start, or under the dynamic linker's load lock. */
 #include "teams/internal.h"

@@ -1,10 +1,13 @@
-/* src/teams/regions.c - how many threads a parallel region gets.  SPDX-License-Identifier: Apache-2.0
+/* src/teams/regions.c - how many threads a parallel region gets.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * A region may get what the share is good for if it does not say its size, is in no other, and neither the user (OMP_NUM_THREADS)
- * nor the program (omp_set_num_threads, by the same thread) has said one.  Then it depends on dyn-var, OpenMP's own word on whether
- * teams may be of other sizes than asked for: docs/design-teams.md says why.
+ * A region may get what the share is good for if it does not say its size, is in no other, and
+ * neither the user (OMP_NUM_THREADS) nor the program (omp_set_num_threads, by the same thread) has
+ * said one.  Then it depends on dyn-var, OpenMP's own word on whether teams may be of other sizes
+ * than asked for: docs/design-teams.md says why.
  *
- * All of this runs when the program calls one of the runtime's functions, before the function does. */
+ * All of this runs when the program calls one of the runtime's functions, before the function
+ * does. */
 #include "base/base.h"
 #include "teams/internal.h"
 
@@ -36,7 +39,8 @@ void teams_fresh_thread(void)
 /* In another region, of one thread perhaps, or in a league of several teams. */
 static bool is_inner(const struct teams_runtime *r) { return r->level() > 0 || (r->teams && r->teams() > 1); }
 
-/* A runtime may read its environment as late as at its first use, and the program may have changed it. */
+/* A runtime may read its environment as late as at its first use, and the program may have changed
+ * it. */
 static bool is_said(struct teams_runtime *r)
 {
     if (__atomic_load_n(&r->look, __ATOMIC_RELAXED)) {
@@ -61,7 +65,8 @@ static uint32_t capped(const struct teams_runtime *r, uint32_t n)
     return r->limit ? at_most(n, r->limit()) : n;
 }
 
-/* What a team is to have, or 0: what it has without us.  asked: what the region itself says, or 0. */
+/* What a team is to have, or 0: what it has without us.  asked: what the region itself says, or
+ * 0. */
 static uint32_t team(struct teams_runtime *r, uint32_t asked)
 {
     const struct teams_share *s = atomic_load_explicit(&share, memory_order_acquire);
@@ -77,7 +82,8 @@ static uint32_t team(struct teams_runtime *r, uint32_t asked)
     return n;
 }
 
-/* Programs make arrays by omp_get_max_threads: with teams that may grow, it answers with the most that there can ever be. */
+/* Programs make arrays by omp_get_max_threads: with teams that may grow, it answers with the most
+ * that there can ever be. */
 static uint32_t bound(struct teams_runtime *r)
 {
     const struct teams_share *s = atomic_load_explicit(&share, memory_order_acquire);

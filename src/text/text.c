@@ -18,7 +18,8 @@ unsigned utf8_length(const unsigned char *s)
     return n;
 }
 
-/* Nothing that a terminal acts upon (the codes below blank, and those of C1), and whole characters only. */
+/* Nothing that a terminal acts upon (the codes below blank, and those of C1), and whole characters
+ * only. */
 const char *text_clean(const char *s, char *buf, size_t cap)
 {
     size_t n = 0;

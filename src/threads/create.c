@@ -92,7 +92,8 @@ static int create(pthread_t *th, const pthread_attr_t *attr, const struct job *j
     return err;
 }
 
-/* A program that tries again until there is room waits for threads to end, and these may wait for its core. */
+/* A program that tries again until there is room waits for threads to end, and these may wait for
+ * its core. */
 static int after_failure(int err)
 {
     sched_yield();

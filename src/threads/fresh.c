@@ -1,9 +1,9 @@
 /* src/threads/fresh.c - make a used thread like a new one.  SPDX-License-Identifier: Apache-2.0
  *
- * Three groups: what libc and the libraries keep per thread (thread-local storage, locale, errno ...) is put back to its
- * first state when a job has ended; what clone copies from the creator (signal mask, floating-point control, name,
- * affinity) is captured in the creator and applied at the next start; what can be put back by neither way makes the
- * thread really end. */
+ * Three groups: what libc and the libraries keep per thread (thread-local storage, locale, errno
+ * ...) is put back to its first state when a job has ended; what clone copies from the creator
+ * (signal mask, floating-point control, name, affinity) is captured in the creator and applied at
+ * the next start; what can be put back by neither way makes the thread really end. */
 #include "arch/arch.h"
 #include "threads/real.h"
 #include "threads/record.h"
@@ -40,8 +40,8 @@ static bool contains(const struct dl_phdr_info *m, const void *address)
     return false;
 }
 
-/* Of libc's list of objects: dl_iterate_phdr takes it.  Null: not found.  It lies in _rtld_global, at a place that libc does not tell;
- * so it is looked for while the calling thread owns it. */
+/* Of libc's list of objects: dl_iterate_phdr takes it.  Null: not found.  It lies in _rtld_global,
+ * at a place that libc does not tell; so it is looked for while the calling thread owns it. */
 static const pthread_mutex_t *objects_lock;
 
 struct look {
@@ -63,7 +63,8 @@ static const pthread_mutex_t *find_own_lock(const struct look *l)
     return NULL;
 }
 
-/* A running thread's libc state must survive; all that matters in it is reset through its own interfaces. */
+/* A running thread's libc state must survive; all that matters in it is reset through its own
+ * interfaces. */
 static int find_kept(struct dl_phdr_info *m, size_t size, void *arg)
 {
     const struct look *l = arg;
@@ -86,14 +87,16 @@ static bool is_kept(size_t module)
     return false;
 }
 
-/* glibc's table of a thread's blocks has its length, in modules, before its first entry of two words. */
+/* glibc's table of a thread's blocks has its length, in modules, before its first entry of two
+ * words. */
 static size_t modules_with_place(void)
 {
     return arch_thread_blocks()[-2];
 }
 
-/* dlpi_tls_data is this thread's block, null where it never used the module.  While another thread is in dlopen, glibc takes it from
- * a table that may be too short for the new modules: what lies behind the table is no block. */
+/* dlpi_tls_data is this thread's block, null where it never used the module.  While another thread
+ * is in dlopen, glibc takes it from a table that may be too short for the new modules: what lies
+ * behind the table is no block. */
 static int reset_block(struct dl_phdr_info *m, size_t size, void *most)
 {
     if (!m->dlpi_tls_modid || m->dlpi_tls_modid > *(const size_t *)most || !m->dlpi_tls_data || is_kept(m->dlpi_tls_modid))
@@ -117,7 +120,8 @@ const char *fresh_init(void)
         return "this libc does not offer __call_tls_dtors";
     has_keys = arch_has_keys();
     has_xsave = arch_saves_all_vectors();
-    /* Looked up before the walk, which holds a lock that a look-up's comes before: another thread may be in dlopen. */
+    /* Looked up before the walk, which holds a lock that a look-up's comes before: another thread
+     * may be in dlopen. */
     const void *members[NR_MEMBERS] = {
         (const void *)fresh_init, (const void *)real.pthread_create, (const void *)gnu_get_libc_version,
         dlsym(RTLD_DEFAULT, "__tls_get_addr"),
@@ -185,7 +189,8 @@ bool fresh_possible(const struct thread_rec *r)
         return false;                        /* the kernel passes on robust mutexes only at the end of a thread */
     if (_res.options & RES_INIT)
         return false;                        /* resolver state: sockets, options */
-    /* Signals for this thread alone die with it; which of the pending ones those are is not to be had cheaply. */
+    /* Signals for this thread alone die with it; which of the pending ones those are is not to be
+     * had cheaply. */
     if (sigpending(&pending) != 0 || !sigisemptyset(&pending))
         return false;
     return drop_altstack();
@@ -204,5 +209,6 @@ void fresh_reset(void)
     dl_iterate_phdr(reset_block, &most);
 }
 
-/* A thread of the parent's may have been in dlopen or dl_iterate_phdr.  libc does not reset this lock in a child. */
+/* A thread of the parent's may have been in dlopen or dl_iterate_phdr.  libc does not reset this
+ * lock in a child. */
 bool fresh_is_impossible(void) { return !objects_lock || objects_lock->__data.__lock; }

@@ -18,15 +18,17 @@ static bool begins(const char *s, const char *with)
     return !*with;
 }
 
-/* What the dynamic linker has relocated in place is an address; what it has left alone (-z rodynamic) is relative to the object's. */
+/* What the dynamic linker has relocated in place is an address; what it has left alone (-z
+ * rodynamic) is relative to the object's. */
 static const void *table(const struct link_map *m, const ElfW(Dyn) *d)
 {
     return (const void *)(d->d_un.d_ptr < m->l_addr ? m->l_addr + d->d_un.d_ptr : d->d_un.d_ptr);
 }
 
-/* One that is linked into the program shows at least in the names of what it would call if it were there.  Undefined symbols come before
- * those of the hash table, which tells where it begins; the older table has all, and tells how many.  The hash table of a program that
- * exports nothing does not tell: that one's names are few. */
+/* One that is linked into the program shows at least in the names of what it would call if it were
+ * there.  Undefined symbols come before those of the hash table, which tells where it begins; the
+ * older table has all, and tells how many.  The hash table of a program that exports nothing does
+ * not tell: that one's names are few. */
 static bool names_sanitizer(const struct link_map *m)
 {
     const char *names = NULL;
@@ -98,7 +100,8 @@ static const char *look_up(void)
 bool threads_prepare(void)
 {
     int state = THREADS_UNTRIED;
-    /* Another thread is at it, or this one, in a malloc that makes threads of its own: theirs are libc's. */
+    /* Another thread is at it, or this one, in a malloc that makes threads of its own: theirs are
+     * libc's. */
     if (!atomic_compare_exchange_strong(&threads_flags.ready, &state, THREADS_TRYING))
         return state == THREADS_READY;
     const char *off = look_up();

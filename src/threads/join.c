@@ -1,4 +1,5 @@
-/* src/threads/join.c - pthread_join and its kin, pthread_detach, pthread_exit.  SPDX-License-Identifier: Apache-2.0 */
+/* src/threads/join.c - pthread_join and its kin, pthread_detach, pthread_exit.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "threads/real.h"
 #include "threads/record.h"
 
@@ -191,7 +192,8 @@ THREADS_EXPORT int pthread_detach(pthread_t th)
 
 THREADS_EXPORT int thrd_detach(thrd_t th) { return thrd_result(pthread_detach(th)); }
 
-/* When main ends the process lives until its last thread does, and kept threads must not be that one. */
+/* When main ends the process lives until its last thread does, and kept threads must not be that
+ * one. */
 static void main_may_end(void)
 {
     if (atomic_load(&threads_flags.on) && cache_is_main(pthread_self()))

@@ -1,6 +1,8 @@
-/* src/threads/keys.c - thread-specific data: which keys exist, and their destructors.  SPDX-License-Identifier: Apache-2.0
+/* src/threads/keys.c - thread-specific data: which keys exist, and their destructors.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * libc runs the destructors only when a thread really ends, so keys are recorded as they are made.  Values stay libc's. */
+ * libc runs the destructors only when a thread really ends, so keys are recorded as they are made.
+ * Values stay libc's. */
 #include "threads/real.h"
 #include "threads/record.h"
 
@@ -64,7 +66,8 @@ THREADS_EXPORT void tss_delete(tss_t key)
     REAL(tss_delete)(key);
 }
 
-/* One pass in ascending order, as libc's.  Values are set to null before the destructor sees them. */
+/* One pass in ascending order, as libc's.  Values are set to null before the destructor sees
+ * them. */
 static bool destroy_once(bool call)
 {
     bool any = false;

@@ -9,8 +9,9 @@
 struct real real;
 void *threads_real_syscall;                  /* for syscall.S: real.syscall */
 
-/* A handler in the middle of this that calls one of these functions would look them up, too, and wait for the dynamic linker's lock,
- * which its own thread holds.  Two threads may do it at once; both store the same values. */
+/* A handler in the middle of this that calls one of these functions would look them up, too, and
+ * wait for the dynamic linker's lock, which its own thread holds.  Two threads may do it at once;
+ * both store the same values. */
 void real_init(void)
 {
     const uint64_t all = ~0ull;

@@ -78,8 +78,9 @@ struct thread_rec {
     sigset_t last_mask;              /* the signal mask of the last job's end */
 };
 
-/* One per thread, found from a pthread_t at a fixed distance (thread-local, initial-exec).  `rec` is null for
- * threads that the cache does not know: main, libc's own, those made while the cache was off. */
+/* One per thread, found from a pthread_t at a fixed distance (thread-local, initial-exec).  `rec`
+ * is null for threads that the cache does not know: main, libc's own, those made while the cache
+ * was off. */
 struct threads_self {
     struct thread_rec *rec;          /* cache.lock to write */
     bool odd;                        /* has attributes that its children inherit and that cannot be given to others */

@@ -1,9 +1,10 @@
 /* src/threads/signals.c - what one thread does to another.  SPDX-License-Identifier: Apache-2.0
  *
- * pthread_kill is async-signal-safe and so takes no lock.  The caller counts itself in (kills), looks at the state, acts
- * if it is RUNNING, counts itself out; the worker stores EXITING, then looks at the count and, if it is not zero, really
- * ends: libc knows how to end a thread that others are sending signals to.  A caller that never comes back (its own
- * signal handler jumped away) costs one worker. */
+ * pthread_kill is async-signal-safe and so takes no lock.  The caller counts itself in (kills),
+ * looks at the state, acts if it is RUNNING, counts itself out; the worker stores EXITING, then
+ * looks at the count and, if it is not zero, really ends: libc knows how to end a thread that
+ * others are sending signals to.  A caller that never comes back (its own signal handler jumped
+ * away) costs one worker. */
 #include "threads/real.h"
 #include "threads/record.h"
 
@@ -30,7 +31,8 @@ static enum target target_begin(pthread_t th, struct thread_rec **rec)
 
 static void target_done(struct thread_rec *r) { atomic_fetch_sub(&r->kills, 1); }
 
-/* As libc answers for a thread that has ended: it does not get to look at the signal, but for its own two. */
+/* As libc answers for a thread that has ended: it does not get to look at the signal, but for its
+ * own two. */
 static int answer_for_ended(int sig) { return sig >= 32 && sig < SIGRTMIN ? EINVAL : 0; }
 
 THREADS_EXPORT int pthread_kill(pthread_t th, int sig)

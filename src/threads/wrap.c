@@ -1,4 +1,5 @@
-/* src/threads/wrap.c - calls that the cache takes notice of and passes on.  SPDX-License-Identifier: Apache-2.0 */
+/* src/threads/wrap.c - calls that the cache takes notice of and passes on.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/base.h"
 #include "threads/real.h"
 #include "threads/record.h"
@@ -142,7 +143,8 @@ THREADS_EXPORT int prctl(int op, ...)
     return REAL(prctl)(op, a[0], a[1], a[2], a[3]);
 }
 
-/* Some namespaces can be entered only by a process with a single thread, which it may believe itself to be. */
+/* Some namespaces can be entered only by a process with a single thread, which it may believe
+ * itself to be. */
 THREADS_EXPORT int unshare(int flags)
 {
     if (atomic_load(&threads_flags.on))
@@ -228,8 +230,8 @@ THREADS_EXPORT long sysconf(int name)
     return n ? (long)n : __sysconf(name);
 }
 
-/* libgomp takes the machine's load off a count of CPUs, if sizes of teams may vary.  The load within a share is none: the others that
- * make it have their own. */
+/* libgomp takes the machine's load off a count of CPUs, if sizes of teams may vary.  The load
+ * within a share is none: the others that make it have their own. */
 THREADS_EXPORT int getloadavg(double load[], int n)
 {
     const struct threads_share *s = atomic_load_explicit(&usf_threads_share, memory_order_acquire);

@@ -1,6 +1,8 @@
-/* src/trace/chrome.h - write Chrome's JSON, which ui.perfetto.dev opens.  SPDX-License-Identifier: Apache-2.0
+/* src/trace/chrome.h - write Chrome's JSON, which ui.perfetto.dev opens.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * One writer for recordings and for the simulator.  Lanes are "threads" (tid) of "processes" (pid); times are ns. */
+ * One writer for recordings and for the simulator.  Lanes are "threads" (tid) of "processes" (pid);
+ * times are ns. */
 #ifndef USF_TRACE_CHROME_H
 #define USF_TRACE_CHROME_H
 
@@ -55,7 +57,8 @@ static inline void chrome_slice(struct chrome *c, uint32_t pid, uint32_t tid, ui
     fputc('"', c->f);
 }
 
-/* A slice that begins, up to its closing brace as above; it ends with the next chrome_end_slice of its lane that has not ended another one. */
+/* A slice that begins, up to its closing brace as above; it ends with the next chrome_end_slice of
+ * its lane that has not ended another one. */
 static inline void chrome_begin_slice(struct chrome *c, uint32_t pid, uint32_t tid, uint64_t at, const char *what)
 {
     chrome_comma(c);
@@ -73,7 +76,8 @@ static inline void chrome_end_slice(struct chrome *c, uint32_t pid, uint32_t tid
     fputc('}', c->f);
 }
 
-/* An arrow from the slice at one place to that at another: begin true, then false, with the same number. */
+/* An arrow from the slice at one place to that at another: begin true, then false, with the same
+ * number. */
 static inline void chrome_arrow(struct chrome *c, bool begin, uint64_t id, uint32_t pid, uint32_t tid, uint64_t at, const char *what)
 {
     chrome_comma(c);

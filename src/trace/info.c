@@ -1,4 +1,5 @@
-/* src/trace/info.c - what a recording comes to, and all of it as text.  SPDX-License-Identifier: Apache-2.0 */
+/* src/trace/info.c - what a recording comes to, and all of it as text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "text/json.h"
 #include "trace/file.h"
 #include <inttypes.h>

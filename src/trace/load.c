@@ -125,7 +125,8 @@ static bool text_of(const void *text, char buf[17])
     return buf[0] != 0;
 }
 
-/* What the events up to a thread's name tell of it.  The makers' tasks stand for those who have them at that moment. */
+/* What the events up to a thread's name tell of it.  The makers' tasks stand for those who have
+ * them at that moment. */
 static bool describe(struct reading *r, const struct raw *x, size_t left, uint32_t thread)
 {
     struct trace_thread *h = &r->t->thread[thread];

@@ -1,7 +1,8 @@
 /* src/trace/perfetto.c - a recording for ui.perfetto.dev.  SPDX-License-Identifier: Apache-2.0
  *
- * A lane for each core, on it who ran; below, a process for each program with a lane for each thread: running, ready, blocked, in a call, and
- * arrows from who woke to who was woken.  A thread that executes tasks of a runtime has a second lane, for these. */
+ * A lane for each core, on it who ran; below, a process for each program with a lane for each
+ * thread: running, ready, blocked, in a call, and arrows from who woke to who was woken.  A thread
+ * that executes tasks of a runtime has a second lane, for these. */
 #include "trace/chrome.h"
 #include "trace/file.h"
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 #include "trace/file.h"
 #include <stdlib.h>
 
-/* Each bit of the numbers matters to each bit of the result: they are often addresses, and multiples of 64. */
+/* Each bit of the numbers matters to each bit of the result: they are often addresses, and
+ * multiples of 64. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdull;

@@ -1,4 +1,5 @@
-/* src/trace/work.c - tasks of runtimes above, by the label of their kind.  SPDX-License-Identifier: Apache-2.0 */
+/* src/trace/work.c - tasks of runtimes above, by the label of their kind.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/file.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* src/trace/workload_tasks.c - executions of tasks become kinds of tasks.  SPDX-License-Identifier: Apache-2.0 */
+/* src/trace/workload_tasks.c - executions of tasks become kinds of tasks.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/workload.h"
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static bool is_alike(const struct making *m, const struct line *a, const struct 
     return true;
 }
 
-/* a stands for b as well: the times are sums, until all are in.  Who waits for one of them waits for any of them then, as often. */
+/* a stands for b as well: the times are sums, until all are in.  Who waits for one of them waits
+ * for any of them then, as often. */
 static void stand_for(struct making *m, struct line *a, struct line *b)
 {
     for (size_t i = 0; i < a->nr; i++) {

@@ -42,8 +42,8 @@ static inline void arch_put_nops(uint8_t *code, size_t len)
     for (size_t i = 0; i < len; i++) code[i] = 0x90;
 }
 
-/* Length of the mark that says where an indirect call may lead, at the start of a function that has one.
- * Four bytes can be read. */
+/* Length of the mark that says where an indirect call may lead, at the start of a function that has
+ * one. Four bytes can be read. */
 static inline unsigned arch_call_mark_len(const uint8_t *code)
 { return *(const uint32_t *)(const void *)code == 0xfa1e0ff3 /* endbr64 */ ? 4 : 0; }
 
@@ -60,8 +60,8 @@ static inline bool arch_only_returns(const uint8_t *code)
     return *code == 0xc3;
 }
 
-/* The first system call instruction at or after i, which may also be part of another instruction; len: there
- * is none.  Eight bytes at a time: most text has no 0x05 near. */
+/* The first system call instruction at or after i, which may also be part of another instruction;
+ * len: there is none.  Eight bytes at a time: most text has no 0x05 near. */
 static inline uint64_t arch_find_syscall(const uint8_t *p, uint64_t i, uint64_t len)
 {
     const uint64_t ones = 0x0101010101010101ull, highs = ones << 7;
@@ -76,8 +76,8 @@ static inline uint64_t arch_find_syscall(const uint8_t *p, uint64_t i, uint64_t 
     return len;
 }
 
-/* Branches with 32-bit displacements, sought byte by byte, so that none is missed: what looks like one may
- * also be part of other instructions. */
+/* Branches with 32-bit displacements, sought byte by byte, so that none is missed: what looks like
+ * one may also be part of other instructions. */
 struct arch_branch {
     uint64_t insn;              /* where the instruction begins */
     uint64_t to;                /* both as offsets, like the place that was asked for */

@@ -1,4 +1,5 @@
-/* src/arch/x86_64/control.h - how a thread computes, on x86-64.  SPDX-License-Identifier: Apache-2.0 */
+/* src/arch/x86_64/control.h - how a thread computes, on x86-64.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_ARCH_X86_64_CONTROL_H
 #define USF_ARCH_X86_64_CONTROL_H
 
@@ -54,8 +55,9 @@ static inline void arch_control_get(struct arch_control *c, bool keys)
     c->mxcsr = arch_mxcsr();
     c->pkru = keys ? arch_keys() : 0;
 }
-/* Not by FNINIT if there is XSAVE (xsave: arch_saves_all_vectors): after that the x87 state counts as in use, and the kernel and
- * usf_arch_switch would save and load it at each switch from then on, for some 75 ns. */
+/* Not by FNINIT if there is XSAVE (xsave: arch_saves_all_vectors): after that the x87 state counts
+ * as in use, and the kernel and usf_arch_switch would save and load it at each switch from then on,
+ * for some 75 ns. */
 static inline void arch_x87_initial(bool xsave)
 {
     static const struct { _Alignas(64) char none[576]; } image;

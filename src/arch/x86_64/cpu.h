@@ -21,7 +21,8 @@ static inline __attribute__((always_inline)) long arch_syscall(long nr, long a, 
 static inline void arch_pause(void) { __builtin_ia32_pause(); }
 /* Cycles of this CPU. */
 static inline uint64_t arch_cycles(void) { return __builtin_ia32_rdtsc(); }
-/* The CPU that the caller runs on, at this moment.  Linux keeps it in a segment's limit, for its own getcpu. */
+/* The CPU that the caller runs on, at this moment.  Linux keeps it in a segment's limit, for its
+ * own getcpu. */
 static inline uint32_t arch_cpu(void)
 {
     uint32_t cpu_and_node = ~0u, segment = 0x7b;
@@ -59,8 +60,9 @@ static inline void arch_call_on(void *top, void (*fn)(void))
                      : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
 }
 
-/* clone(flags) onto the stack that ends at `top`, which is aligned to 16 bytes.  The child calls fn(arg), which
- * does not return.  tid: the word for CLONE_PARENT_SETTID and CLONE_CHILD_CLEARTID. */
+/* clone(flags) onto the stack that ends at `top`, which is aligned to 16 bytes.  The child calls
+ * fn(arg), which does not return.  tid: the word for CLONE_PARENT_SETTID and
+ * CLONE_CHILD_CLEARTID. */
 static inline long arch_clone(unsigned long flags, void *top, void *tid, void (*fn)(void *), void *arg)
 {
     long ret;

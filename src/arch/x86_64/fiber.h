@@ -7,8 +7,8 @@
 /* The caller's stack pointer goes to *save; goes on where `to` was saved. */
 void arch_fiber_switch(void **save, void *to);
 
-/* What lies at the end of the stack of a fiber that begins in `run`, as if arch_fiber_switch had left it.
- * run does not return. */
+/* What lies at the end of the stack of a fiber that begins in `run`, as if arch_fiber_switch had
+ * left it. run does not return. */
 #define ARCH_FIBER_WORDS 8
 static inline void arch_fiber_begin(uintptr_t frame[ARCH_FIBER_WORDS], void (*run)(void))
 {

@@ -30,8 +30,8 @@ struct arch_frame { void *restorer; ucontext_t context; };
 static inline bool arch_is_frame(const struct arch_frame *f)
 { return (f->context.uc_mcontext.gregs[REG_CSGSFS] & 0xffff) == ARCH_CODE_SEGMENT; }
 
-/* The handler `entry` has been called with these arguments: call it anew, with its frame below `top`.
- * Returns only if the frame has an unknown form. */
+/* The handler `entry` has been called with these arguments: call it anew, with its frame below
+ * `top`. Returns only if the frame has an unknown form. */
 void arch_enter_below(uintptr_t top, void (*entry)(int, siginfo_t *, void *), int sig, const siginfo_t *info, const ucontext_t *uc);
 
 #endif

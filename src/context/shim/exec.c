@@ -1,6 +1,8 @@
-/* src/context/shim/exec.c - programs that the context's libraries start.  SPDX-License-Identifier: Apache-2.0
+/* src/context/shim/exec.c - programs that the context's libraries start.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * The rules of shim.c hold here.  Where a function names no environment, libc takes its own `environ`, and these take the context's. */
+ * The rules of shim.c hold here.  Where a function names no environment, libc takes its own
+ * `environ`, and these take the context's. */
 #include "context/shim/shim.h"
 
 #include <stdarg.h>

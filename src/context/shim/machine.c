@@ -1,4 +1,5 @@
-/* src/context/shim/machine.c - listings of folders, and memory.  SPDX-License-Identifier: Apache-2.0
+/* src/context/shim/machine.c - listings of folders, and memory.
+ * SPDX-License-Identifier: Apache-2.0
  *
  * The rules of shim.c hold here.  Names with 64 are the same functions on this architecture. */
 #undef _FILE_OFFSET_BITS

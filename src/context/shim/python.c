@@ -1,7 +1,9 @@
-/* src/context/shim/python.c - Python's functions that find modules, for a context's extension modules.  SPDX-License-Identifier: Apache-2.0
+/* src/context/shim/python.c - Python's functions that find modules, for a context's extension
+ * modules.  SPDX-License-Identifier: Apache-2.0
  *
- * An extension module of a context finds these before the interpreter's, so that it gets its own context's modules, in whatever thread and context it is called.  Programs
- * without Python do not call them.  The rules of shim.c hold here. */
+ * An extension module of a context finds these before the interpreter's, so that it gets its own
+ * context's modules, in whatever thread and context it is called.  Programs without Python do not
+ * call them.  The rules of shim.c hold here. */
 #include "context/shim/python.h"
 
 #define SHIM __attribute__((visibility("default")))

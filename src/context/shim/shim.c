@@ -1,7 +1,8 @@
 /* src/context/shim/shim.c - the first library of each context.  SPDX-License-Identifier: Apache-2.0
  *
- * A context's libraries find these functions before libc's.  Each context has a copy, so that the copy which is called tells the context.  Nothing is
- * called here but the table: what would be found under libc's names is this file. */
+ * A context's libraries find these functions before libc's.  Each context has a copy, so that the
+ * copy which is called tells the context.  Nothing is called here but the table: what would be
+ * found under libc's names is this file. */
 #undef _FILE_OFFSET_BITS        /* open and open64 are two names here */
 #include "context/shim/table.h"
 
@@ -73,8 +74,9 @@ SHIM int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*r
 { return CALL(pthread_create, thread, attr, routine, arg); }
 SHIM int thrd_create(void *thread, int (*routine)(void *), void *arg) { return CALL(thrd_create, thread, routine, arg); }
 
-/* std::thread::_M_start_thread(std::unique_ptr<std::thread::_State>, void (*)()): a class that is not trivial is passed by its address.  _State has
- * a virtual destructor, in places 0 and 1 (the second frees it), and _M_run. */
+/* std::thread::_M_start_thread(std::unique_ptr<std::thread::_State>, void (*)()): a class that is
+ * not trivial is passed by its address.  _State has a virtual destructor, in places 0 and 1 (the
+ * second frees it), and _M_run. */
 struct state { void (**virtuals)(struct state *); };
 
 static void *run_state(void *p)

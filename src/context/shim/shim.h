@@ -13,8 +13,9 @@ extern SHIM const struct shim_calls *usf_shim_calls;
 /* The context's environment; libraries may set it, as they may libc's. */
 extern SHIM char **environ;
 
-/* Most paths are not those of the machine's files: a look at two letters tells, and libc is called at once.  libc's headers tell the compiler that paths
- * are not null, and libc answers EFAULT if one is: so the compiler must not know here where the path comes from. */
+/* Most paths are not those of the machine's files: a look at two letters tells, and libc is called
+ * at once.  libc's headers tell the compiler that paths are not null, and libc answers EFAULT if
+ * one is: so the compiler must not know here where the path comes from. */
 static inline int may_be_special(const char *path)
 {
     __asm__("" : "+r"(path));

@@ -1,8 +1,11 @@
-/* src/context/shim/streams.c - files and folders that the C++ runtime opens.  SPDX-License-Identifier: Apache-2.0
+/* src/context/shim/streams.c - files and folders that the C++ runtime opens.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * libstdc++ is one for the process, and opens files by itself.  Its functions that open are not in the context's libraries, which call them by name: so
- * they call those here.  A file that the context has a text of its own for is opened as /proc/self/fd/N; the rest is libstdc++'s.
- * libstdc++ is not needed here: its functions are looked up when they are first called.  The rules of shim.c hold here. */
+ * libstdc++ is one for the process, and opens files by itself.  Its functions that open are not in
+ * the context's libraries, which call them by name: so they call those here.  A file that the
+ * context has a text of its own for is opened as /proc/self/fd/N; the rest is libstdc++'s.
+ * libstdc++ is not needed here: its functions are looked up when they are first called.  The rules
+ * of shim.c hold here. */
 #include "context/shim/shim.h"
 
 static void *runtime(void **kept, const char *symbol)
@@ -39,8 +42,8 @@ typedef void *open_function(void *self, const char *path, unsigned mode);
 typedef void construct_function(void *self, const char *path, unsigned mode);
 typedef void construct_base_function(void *self, void *vtt, const char *path, unsigned mode);
 
-/* Of a class, by its mangled name: open(const char *, mode), and with a std::string of the present and the former kind, which both begin with the
- * address of their characters. */
+/* Of a class, by its mangled name: open(const char *, mode), and with a std::string of the present
+ * and the former kind, which both begin with the address of their characters. */
 #define STRING "RKNSt7__cxx1112basic_stringIcS1_SaIcEEE"
 #define MODE "St13_Ios_Openmode"
 #define CLASS(name) "_ZNSt" name "IcSt11char_traitsIcEE"
@@ -59,7 +62,8 @@ typedef void construct_base_function(void *self, void *vtt, const char *path, un
     SHIM void *open_##class##_text(void *self, const char *const *path, unsigned mode) { return open_##class(self, *path, mode); } \
     SHIM void *open_##class##_former(void *self, const char *const *path, unsigned mode) { return open_##class(self, *path, mode); }
 
-/* Constructors: of a whole object, and of the part of a derived one, which has a table of virtual bases as well. */
+/* Constructors: of a whole object, and of the part of a derived one, which has a table of virtual
+ * bases as well. */
 #define CONSTRUCT(class, mangled) \
     SHIM void make_##class(void *self, const char *path, unsigned mode) NAMED(make, CLASS(mangled) "C1EPKc" MODE); \
     SHIM void make_##class##_text(void *self, const char *const *path, unsigned mode) NAMED(make, CLASS(mangled) "C1E" STRING MODE); \
@@ -92,15 +96,17 @@ CONSTRUCT(fstream, "13basic_fstream")
 
 /* ---- folders ------------------------------------------------------------------------------------------- */
 
-/* std::filesystem::directory_iterator and recursive_directory_iterator: the first word is null at the end.  An entry begins with its path, and that with
- * the address of its characters.  The iterator goes on over entries that are hidden from the context, and does not go into them. */
+/* std::filesystem::directory_iterator and recursive_directory_iterator: the first word is null at
+ * the end.  An entry begins with its path, and that with the address of its characters.  The
+ * iterator goes on over entries that are hidden from the context, and does not go into them. */
 struct iterator { void *folder; };
 typedef const char *const *entry_function(const struct iterator *);
 typedef struct iterator *next_function(struct iterator *);
 typedef struct iterator *increment_function(struct iterator *, void *error);
 typedef void begin_function(struct iterator *, const char *const *path, unsigned char options, void *error);
 
-/* prefix: of the mangled name, up to the class.  `stay` is executed before a hidden entry is passed. */
+/* prefix: of the mangled name, up to the class.  `stay` is executed before a hidden entry is
+ * passed. */
 #define ITERATOR(class, prefix, mangled, path, stay) \
     static void pass_##class(struct iterator *it, void *error) \
     { \

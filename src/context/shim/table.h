@@ -18,7 +18,8 @@ struct usf_context;
 /* A file that the context has a text of its own for: a descriptor, or -1, and its path. */
 struct file_path { int fd; char path[32]; };
 
-/* Functions of libusf-context.  Each has the context of the calling library first; the rest, results and errno are as in libc. */
+/* Functions of libusf-context.  Each has the context of the calling library first; the rest,
+ * results and errno are as in libc. */
 struct shim_calls {
     char *(*getenv)(struct usf_context *, const char *);
     int (*setenv)(struct usf_context *, const char *, const char *, int);
@@ -65,7 +66,8 @@ struct shim_calls {
     int (*system)(struct usf_context *, const char *, char *const[]);
     FILE *(*popen)(struct usf_context *, const char *, const char *, char *const[]);
     int (*pclose)(struct usf_context *, FILE *);
-    /* for the C++ runtime, which opens files itself: the path to open in place of another; a function of libstdc++, which the caller has loaded */
+    /* for the C++ runtime, which opens files itself: the path to open in place of another; a
+     * function of libstdc++, which the caller has loaded */
     const char *(*file_path)(struct usf_context *, const char *, struct file_path *);
     void (*file_path_end)(const struct file_path *);
     void *(*runtime)(const char *symbol);

@@ -1,4 +1,5 @@
-/* src/arch/x86_64/check/vectors.c - code that uses vector registers.  SPDX-License-Identifier: Apache-2.0 */
+/* src/arch/x86_64/check/vectors.c - code that uses vector registers.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "check/internal.h"
 
 #include <Zydis/Zydis.h>

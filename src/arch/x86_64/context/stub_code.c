@@ -1,4 +1,5 @@
-/* src/arch/x86_64/context/stub_code.c - the machine code of stub libraries.  SPDX-License-Identifier: Apache-2.0 */
+/* src/arch/x86_64/context/stub_code.c - the machine code of stub libraries.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "context/stub_code.h"
 
 #include <string.h>
@@ -41,7 +42,8 @@ void stub_write_code(const struct stub_places *p)
     put(p, at, "\xff\x25", 2, p->got[STUB_GOT_ADD]);                                     /* jmp *usf_context_stub_add */
 }
 
-/* In the functions nothing is on the stack but the return address; in a resolver there is one word more after its `push`. */
+/* In the functions nothing is on the stack but the return address; in a resolver there is one word
+ * more after its `push`. */
 void stub_write_unwind(const struct stub_places *p)
 {
     static const uint8_t cie[CIE_SIZE] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};

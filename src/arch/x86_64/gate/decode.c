@@ -1,8 +1,9 @@
-/* src/arch/x86_64/gate/decode.c - decode one function: instructions and jump targets.  SPDX-License-Identifier: Apache-2.0
+/* src/arch/x86_64/gate/decode.c - decode one function: instructions and jump targets.
+ * SPDX-License-Identifier: Apache-2.0
  *
- * Targets are direct branches, landing pads, ENDBR64 and the entries of jump tables.  Tables are found
- * generously: whatever the function takes the address of is read as a table of offsets for as long as
- * its entries lead into the function.  Too many targets only cost a choice of windows. */
+ * Targets are direct branches, landing pads, ENDBR64 and the entries of jump tables.  Tables are
+ * found generously: whatever the function takes the address of is read as a table of offsets for as
+ * long as its entries lead into the function.  Too many targets only cost a choice of windows. */
 #include "gate/scan.h"
 
 #include <Zydis/Zydis.h>
@@ -55,7 +56,8 @@ static void add_base(struct walk *w, uint64_t addr)
     else w->base[w->nr_bases++] = addr;
 }
 
-/* disp32 with an index and no base: a table of absolute addresses (code linked at a fixed address). */
+/* disp32 with an index and no base: a table of absolute addresses (code linked at a fixed
+ * address). */
 static void absolute_table(struct walk *w, const ZydisDecodedInstruction *in)
 {
     struct gate_function *f = w->f;
@@ -83,7 +85,8 @@ static void look_at(struct walk *w, const ZydisDecodedInstruction *in, uint64_t 
     }
 }
 
-/* Tables of 32-bit offsets, from the table itself (switch) or from a label in the function (computed goto). */
+/* Tables of 32-bit offsets, from the table itself (switch) or from a label in the function
+ * (computed goto). */
 static void relative_tables(struct walk *w)
 {
     struct gate_function *f = w->f;
@@ -133,7 +136,8 @@ void gate_decode(struct gate_function *f)
     }
     if (w.indirect) {
         relative_tables(&w);
-        /* A computed jump without a table is a tail call, unless the table holds absolute addresses. */
+        /* A computed jump without a table is a tail call, unless the table holds absolute
+         * addresses. */
         if (w.computed && !w.table_found && w.nr_bases) f->unsure = true;
     }
     if (!gate_landing_pads(f->im, &f->fde, mark_target, f)) f->unsure = true;

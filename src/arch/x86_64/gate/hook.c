@@ -113,7 +113,8 @@ static void jump(struct emit *e, uintptr_t to)
     rel32(e, to);
 }
 
-/* The instruction at c, whose place was pc, as it was (with its operand's address kept) or in its long form. */
+/* The instruction at c, whose place was pc, as it was (with its operand's address kept) or in its
+ * long form. */
 static void move(struct emit *e, const ZydisDecodedInstruction *in, const uint8_t *c, uintptr_t pc)
 {
     uintptr_t next = pc + in->length, to = next + (uintptr_t)in->raw.imm[0].value.s;

@@ -1,4 +1,5 @@
-/* src/arch/x86_64/spin/machine.h - the state of the machine, as the recogniser follows it.  SPDX-License-Identifier: Apache-2.0 */
+/* src/arch/x86_64/spin/machine.h - the state of the machine, as the recogniser follows it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_ARCH_X86_64_SPIN_MACHINE_H
 #define USF_ARCH_X86_64_SPIN_MACHINE_H
 

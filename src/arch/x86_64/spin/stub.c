@@ -292,7 +292,8 @@ static size_t build(void (*one_pass)(struct emit *), const uint8_t *code, uintpt
     if (l->head < fstart || !l->nr_insns || l->nr_insns > SPIN_MAX_INSNS || !spin_scratch_take()) return 0;
     struct emit e = { .s = &spin_scratch, .code = code + (l->head - fstart), .l = l, .buf = buf, .cap = cap,
                       .addr = stub_addr, .site = site, .ok = true };
-    /* Lengths do not depend on targets: the first pass finds all places, the second writes what they are. */
+    /* Lengths do not depend on targets: the first pass finds all places, the second writes what
+     * they are. */
     one_pass(&e);
     if (e.ok) one_pass(&e);
     spin_scratch_release();

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # tests/soak/everything.py - everything at once, for as long as you like.  SPDX-License-Identifier: Apache-2.0
-"""everything.py [--build DIR] [--minutes M] [--seed S] [--jobs N]
+"""everything.py [--build DIR] [--minutes M] [--seed S] [--jobs N] [--only NAME,...] [--bare]
 
 In one instance run, at about four threads per core and more: loads that check themselves (load.c, load.py) from the beginning to
 the end, and beside them jobs that come and go, each a real program with a result: OpenMP, BLAS, MPI, servers, numpy, pipelines,
@@ -10,7 +10,10 @@ Time in which the kernel ran nobody of ours on some CPU (probe.py) is not counte
 ran and which waited for a CPU meanwhile.  A stall is told apart if others had the CPUs: then the machine is not quiet, and the run
 proves nothing; and if a child that the thread waits for slept in the kernel, uninterruptibly, before it came to take part: on a
 lock of the kernel's memory management, say, which the scanner of a virtual machine's memory holds.
-Jobs whose program has not been built (make workloads) or installed are left out, and named."""
+Jobs whose program has not been built (make workloads) or installed are left out, and named.
+
+To compare how long jobs take beside the loads: --jobs 1 --only redis,pipeline, and the same with
+--bare, which runs all of it without usf, and looks at nothing but how the jobs end."""
 import argparse
 import collections
 import json
@@ -103,8 +106,9 @@ class Soak:
         self.instance = f"everything-{os.getpid()}"
         self.segment = f"/dev/shm/usf-{os.getuid()}-{self.instance}"
         self.usf = os.path.join(args.build, "usf")
-        self.jobs = {name: argv for name, argv in job_list(args.build).items() if is_there(argv)}
-        self.left_out = [name for name in job_list(args.build) if name not in self.jobs]
+        wanted = {name: argv for name, argv in job_list(args.build).items() if not args.only or name in args.only}
+        self.jobs = {name: argv for name, argv in wanted.items() if is_there(argv)}
+        self.left_out = [name for name in wanted if name not in self.jobs]
         self.loads, self.running = {}, {}          # slot: process; process: (name, since)
         self.longest = collections.Counter()
         self.took = collections.defaultdict(list)  # name of a job: seconds of each
@@ -122,7 +126,9 @@ class Soak:
     def start(self, argv, out):
         env = {k: v for k, v in os.environ.items() if not k.startswith("USF_")}
         # killed with us, should we be killed
-        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", self.usf, "run", "-i", self.instance, "--cache-dir", os.path.join(self.dir, "cache"), "--", *argv],
+        under = [] if self.args.bare else \
+            [self.usf, "run", "-i", self.instance, "--cache-dir", os.path.join(self.dir, "cache"), "--"]
+        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *under, *argv],
                                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=env, process_group=0)     # one session: the kernel runs all of us or none
 
     def start_loads(self):
@@ -147,7 +153,7 @@ class Soak:
                 continue
             del self.running[p]
             self.took[name].append(time.monotonic() - since)
-            if late:
+            if late and not self.args.bare:
                 print(self.tool("ps", "--why", "-i", self.instance) + "\n".join(threads_of(q["pid"] for q in self.instance_report()["processes"])))
             if late or p.returncode:
                 self.trouble(f"{name}: " + ("does not end" if late else f"status {p.returncode}"), path)
@@ -284,16 +290,18 @@ class Soak:
             self.fill()
             self.reap()
             now = time.monotonic()
-            self.look(now - before - LOOK_S)
+            if not self.args.bare:
+                self.look(now - before - LOOK_S)
             before = now        # it may ask the tool, which takes its time
-            if now - sampled > SAMPLE_S:
+            if now - sampled > SAMPLE_S and not self.args.bare:
                 self.sample()
                 sampled = now
             gone = [LOADS[slot] for slot, p in self.loads.items() if p.poll() is not None]
             if gone:
                 raise RuntimeError(f"ended too early: {', '.join(gone)}")
             time.sleep(LOOK_S)
-        self.is_sound()
+        if not self.args.bare:
+            self.is_sound()
         self.board.stop()
         for p in [*self.loads.values(), *self.running]:
             try:
@@ -301,8 +309,9 @@ class Soak:
                     self.trouble(f"{p.args[-5:]} ended with {p.returncode}")
             except subprocess.TimeoutExpired:
                 self.trouble(f"{p.args[-5:]} does not end\n" + self.tool("ps", "--why", "-i", self.instance))
-        self.growth()
-        self.is_gone()
+        if not self.args.bare:
+            self.growth()
+            self.is_gone()
 
     def is_sound(self):
         for finding in json.loads(self.tool("doctor", "--json"))["findings"]:
@@ -319,7 +328,9 @@ class Soak:
 
     def report(self):
         print(f"{sum(map(len, self.took.values()))} jobs (median and longest time, s): " + ", ".join(
-            f"{len(t)} {name} ({statistics.median(t):.0f} {max(t):.0f})" for name, t in sorted(self.took.items())))
+            f"{len(t)} {name} ({statistics.median(t):.1f} {max(t):.1f})" for name, t in sorted(self.took.items())))
+        if self.args.bare:
+            return
         print("longest standstill of a thread, s: " + ", ".join(f"{kind} {s:.2f}" for kind, s in sorted(self.longest.items())))
         if self.samples:
             print("at the end: " + ", ".join(f"{who} {value} {what}" for (who, what), value in sorted(self.samples[-1].items())))
@@ -342,10 +353,17 @@ def main():
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--jobs", type=int, default=3, help="how many run at a time")
+    parser.add_argument("--only", type=lambda names: names.split(","), metavar="NAME,...", help="the jobs to choose from")
+    parser.add_argument("--bare", action="store_true", help="without usf: how long do the jobs take?")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
+    unknown = set(args.only or []) - set(job_list(args.build))
+    if unknown:
+        parser.error(f"no such job: {', '.join(sorted(unknown))}; there are {', '.join(job_list(args.build))}")
     soak = Soak(args)
-    print(f"seed {args.seed}, instance {soak.instance}" + (f"; left out: {', '.join(soak.left_out)}" if soak.left_out else ""), flush=True)
+    if not soak.jobs:
+        parser.error(f"not built or installed: {', '.join(soak.left_out)}")
+    print(f"seed {args.seed}, " + ("bare" if args.bare else f"instance {soak.instance}") + (f"; left out: {', '.join(soak.left_out)}" if soak.left_out else ""), flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         soak.run()

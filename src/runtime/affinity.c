@@ -253,14 +253,16 @@ static long call_setaffinity(struct gate_frame *f)
 
 static long call_getaffinity(struct gate_frame *f)
 {
-    struct rt_thread *me = rt_enter_now(), *t;
+    struct rt_thread *me = &rt_self, *t;
     int32_t tid = (int32_t)f->arg[0];
     struct os_cpuset set;
+    rt_late_join();
+    bool takes_part = rt_takes_part();
     long r = rt_pass(f);        /* the kernel checks the arguments and says how many bytes it has */
-    if (!me || r <= 0 || r > (long)sizeof set) return r;
+    if (!takes_part || r <= 0 || r > (long)sizeof set) return r;
     sched_crit_enter(&me->self);
     rt_list_lock();
-    t = tid == 0 ? me : rt_thread_of(tid);
+    t = rt_thread_of(tid ? tid : me->tid);      /* not one that has opted out: its mask is its own */
     if (t) tell(t, &set);
     rt_list_unlock();
     sched_crit_leave(&rt.sched, &me->self);

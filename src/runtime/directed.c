@@ -227,7 +227,7 @@ long rt_call_sigprocmask(struct gate_frame *f)
         sched_crit_enter(&t->self);
         uint64_t mask = 0;
         usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, 0, &mask, 8);
-        if (!t->deferred) t->self.mask = t->self.carrier->mask = mask;
+        t->self.mask = t->self.carrier->mask = t->deferred ? t->deferred_mask : mask;
         sched_crit_leave(&rt.sched, &t->self);
         rt_float_attend(t, 0);
     }

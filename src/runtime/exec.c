@@ -116,9 +116,10 @@ static long call_exec(struct gate_frame *f)
         return r;
     }
     if (vforked) return exec_vforked(t, f);
-    /* Searching PATH means many calls that fail: find out before anything is given up. */
+    /* Searching PATH means many calls that fail: find out before anything is given up.  (Not by
+     * -EACCES: that is about the real user, exec about the effective one.) */
     long may = at && f->arg[4] ? 0 : usf_syscall(__NR_faccessat, dir, path, 1 /* X_OK */);
-    if (may < 0 && may != -ENOSYS && may != -EPERM /* a sandbox without this call */) return rt_pass(f);
+    if (may == -ENOENT || may == -ENOTDIR || may == -ELOOP || may == -ENAMETOOLONG) return rt_pass(f);
 
     struct gate_frame with = *f;
     struct rt_exec_env env = {0};

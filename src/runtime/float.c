@@ -587,7 +587,7 @@ int32_t rt_kernel_tid(const struct rt_thread *t) { return t->self.carrier ? t->s
 
 void rt_float_after_fork(struct rt_thread *t)
 {
-    if (rt.sched.carriers) carrier_after_fork(&rt.sched);
+    if (rt.sched.carriers && rt.on) carrier_after_fork(&rt.sched);
     for (uint32_t i = 0, n = atomic_load(&nr_born); i < n; i++) atomic_store(&born[i], 0);
     t->nr_sent = 0;
     atomic_store(&t->hands_on, 0);      /* it is alone, and all its threads will have what it has */

@@ -9,6 +9,7 @@
 #include "sched/owner.h"
 #include "monitor/monitor.h"
 #include "sharing/sharing.h"
+#include "spin/spin.h"
 #include "threads/threads.h"
 #include "trace/trace.h"
 #include "usf/usf.h"
@@ -24,24 +25,17 @@ static void restore_signals(uint64_t mask)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* In the child: one thread, no task, queues of threads that do not exist here. */
-static void in_child(struct rt_thread *t)
+/* In the child: one thread, no task, locks and queues of threads that do not exist here. */
+static void forget_parent(struct rt_thread *t)
 {
     uint32_t crit = t->self.crit;
     void *signal_stack = t->self.signal_stack;
     USF_POINT("life.child");
     rt.pid = os_getpid();
-    rt.start_time = rt.shm.pidns = 0;
-    atomic_store(&rt.sched.leaving, 0);
     atomic_store(&rt.sched.patching, 0);
     atomic_store(&rt.patch_lock, 0);
     atomic_store(&rt.stop_round, 0);
-    atomic_store(&rt.careful, 0);
-    atomic_store(&rt.shared_tls, 0);
-    atomic_store(&rt.was_off, 0);
-    atomic_store(&rt.nr_opted_out, 0);
-    rt.sched.proc = USF_NONE;
-    atomic_store(&rt.sched.following, 0);
+    spin_after_fork();
     sync_reset(&rt.sync);
     sync_kernel_wait(&rt.sync, (int)t->kernel_waits);       /* it may be a handler's fork, on top of them */
     rt_signals_after_fork();
@@ -50,15 +44,28 @@ static void in_child(struct rt_thread *t)
     t->self.stays = t->handler_stays;           /* a handler's fork: it returns in the child */
     rt_float_after_fork(t);
     t->sync = (struct sync_self){.sched = &t->self};
-    t->state = RT_NEW;
-    t->opted_out = false;
     t->deferred = 0;
-    t->policy_seen = 0;     /* not every policy is inherited */
-    t->releases = 0;        /* the kernel counts its sleeps anew */
-    t->watched_word = 0;
     rt_forget_threads();
     rt_stacks_after_fork(t);
     threads_after_fork();
+}
+
+static void in_child(struct rt_thread *t)
+{
+    forget_parent(t);
+    rt.start_time = rt.shm.pidns = 0;
+    atomic_store(&rt.sched.leaving, 0);
+    atomic_store(&rt.careful, 0);
+    atomic_store(&rt.shared_tls, 0);
+    atomic_store(&rt.was_off, 0);
+    atomic_store(&rt.nr_opted_out, 0);
+    rt.sched.proc = USF_NONE;
+    atomic_store(&rt.sched.following, 0);
+    t->state = RT_NEW;
+    t->opted_out = false;
+    t->policy_seen = 0;     /* not every policy is inherited */
+    t->releases = 0;        /* the kernel counts its sleeps anew */
+    t->watched_word = 0;
     if (rt_late_begin_in_child()) return;
     if (rt_join_instance(false)) {
         rt.on = false;
@@ -68,11 +75,12 @@ static void in_child(struct rt_thread *t)
     }
 }
 
+/* (A filter may allow no system call that is not the program's.) */
 static void in_unscheduled_child(void)
 {
-    rt.pid = os_getpid();
-    rt_signals_after_fork();
-    threads_after_fork();
+    struct rt_thread *t = &rt_self;
+    forget_parent(t);
+    if (t->state == RT_ATTACHED) t->state = RT_ALONE;       /* in a process that has left its instance */
     rt_late_after_fork();
 }
 

@@ -87,15 +87,14 @@ static bool is_back(uint32_t task)
     return core_state(w) == USF_CORE_RUNNING && core_task(w) == task;
 }
 
-/* Is it executing the program's code, as far as we know? */
+/* Is it executing the program's code, as far as we know?  A thread in SCHED_USER is, whatever its
+ * task is: it may have lost its core while it computes. */
 static bool may_run(const struct rt_thread *t)
 {
     const volatile struct sched_self *self = &t->self;
     uint32_t task = self->task, where = self->where;
-    if (task == USF_NONE || where == SCHED_PARKED) return false;
-    uint32_t state = atomic_load(&rt.sched.tasks[task].state);
-    if (state == USF_TASK_BY_KERNEL) return where == SCHED_USER;
-    return state == USF_TASK_RUNNING && (where == SCHED_USER || is_back(task));
+    if (where == SCHED_USER || where == SCHED_PARKED) return where == SCHED_USER;
+    return task != USF_NONE && atomic_load(&rt.sched.tasks[task].state) == USF_TASK_RUNNING && is_back(task);
 }
 
 /* Stop every thread of this process that may be executing program code. */
@@ -112,7 +111,7 @@ static bool stop_others(struct rt_thread *me, uint32_t round)
         else os_signal_thread(rt.pid, tid, RT_SIGNAL, RT_STOP_MAGIC);
     }
     for (struct rt_thread *t = rt.threads; t && all; t = t->next) {
-        if (t == me || t->self.task == USF_NONE) continue;
+        if (t == me) continue;
         while (may_run(t) && *(volatile uint32_t *)&t->stopped != round) {
             if (os_now() > until) {
                 all = false;    /* it has not got the CPU: another time */

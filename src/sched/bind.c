@@ -115,6 +115,12 @@ void bind_release(struct sched *s, uint32_t task, int32_t tid)
     atomic_store(&sched_thread_of(s, task)->pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
 }
 
+void bind_forget(struct sched *s, uint32_t task)
+{
+    _Atomic uint32_t *pinned = &sched_thread_of(s, task)->pinned;
+    if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, USF_PINNED_UNKNOWN);
+}
+
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
 {
     if (task == USF_NONE) return;
@@ -136,8 +142,8 @@ void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core)
 {
     if (task == USF_NONE || core >= s->h->nr_cores) return true;
-    const struct usf_task *t = &s->tasks[task];
-    return atomic_load(&sched_thread_of(s, task)->pinned) == wanted(s, t, core);
+    uint32_t pinned = atomic_load(&sched_thread_of(s, task)->pinned);
+    return pinned == USF_PINNED_HELD || pinned == wanted(s, &s->tasks[task], core);
 }
 
 /* May we place threads of this task's process?  A free record names no process; the monitor has
@@ -238,7 +244,7 @@ static bool is_astray(struct sched *s, uint32_t core, uint64_t w)
 {
     if (core_state(w) != USF_CORE_RUNNING || !sched_is_ours(s, core_task(w))) return false;
     struct usf_thread *t = sched_thread_of(s, core_task(w));
-    return !atomic_load(&t->parked) && atomic_load(&t->pinned) != USF_PINNED_HELD && !bind_is_placed(s, core_task(w), core);
+    return !atomic_load(&t->parked) && !bind_is_placed(s, core_task(w), core);
 }
 
 /* At the first look the thread may be on its way to its CPU.  If the kernel refuses to bind it (its

@@ -116,7 +116,7 @@ static void set_mask(struct sched *s, uint32_t task, const struct sched_attribut
             if (usf_is_affine(&s->pol, &place, c)) cores |= 1ull << (c % 64);
         __atomic_store_n(&t->pol.mask[i], cores, __ATOMIC_RELAXED);
     }
-    atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_UNKNOWN);
+    bind_forget(s, task);
 }
 
 void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, const struct sched_attributes *w)

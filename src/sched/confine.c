@@ -121,9 +121,7 @@ void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_
         if (atomic_load(&t->proc) != proc) continue;
         core_settle_strict(s, i);
         if (atomic_load(&t->state) == USF_TASK_READY) core_enqueue(s, i, atomic_load(&t->why));
-        /* The kernel may have bound it to others than it was bound to by us. */
-        _Atomic uint32_t *pinned = &sched_thread_of(s, i)->pinned;
-        if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, USF_PINNED_UNKNOWN);
+        bind_forget(s, i);      /* the kernel may have bound it to others than it was bound to by us */
     }
 }
 

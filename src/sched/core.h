@@ -243,6 +243,7 @@ static inline void bind_lose_mask(struct usf_thread *t)
 {
     if (atomic_load_explicit(&t->pinned, memory_order_relaxed) >= USF_PINNED_HELD) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);   /* no core's */
 }
+void bind_forget(struct sched *s, uint32_t task);   /* what it may run on has changed */
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
 void bind_release(struct sched *s, uint32_t task, int32_t tid);

@@ -268,8 +268,7 @@ static void change(struct sched *s, uint32_t task, uint32_t group)
     core_group(s, task)->pol.nr_tasks++;
     s->ops.task_add(&s->pol, task);
     core_settle_strict(s, task);
-    _Atomic uint32_t *pinned = &sched_thread_of(s, task)->pinned;
-    if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, USF_PINNED_UNKNOWN);       /* the groups' cores may differ */
+    bind_forget(s, task);       /* the groups' cores may differ */
     if (core != USF_NONE) core_resume(s, core, task);
     if (ready) core_enqueue(s, task, atomic_load(&t->why));
     usf_dassert(group_is_valid(s, group));

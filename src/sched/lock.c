@@ -52,12 +52,12 @@ bool lock_acquire_slow(struct usf_lock *l, uint32_t owner)
 
 void lock_release_slow(struct usf_lock *l, uint32_t owner)
 {
-    uint32_t w = atomic_load_explicit(&l->word, memory_order_relaxed);
-    /* This thread was taken for dead and the lock recovered: it is no longer ours to free. */
-    if ((w & ~LOCK_SLEEPERS) != owner) return;
-    w = atomic_exchange_explicit(&l->word, 0, memory_order_release);
+    uint32_t w = owner | LOCK_SLEEPERS;
+    /* It fails if this thread was taken for dead and the lock recovered: it is no longer ours to
+     * free. */
+    if (!atomic_compare_exchange_strong_explicit(&l->word, &w, 0, memory_order_release, memory_order_relaxed)) return;
     USF_POINT("lock.released");
-    if (w & LOCK_SLEEPERS) os_futex_wake(&l->word, 1);
+    os_futex_wake(&l->word, 1);
 }
 
 /* usf_lock_on_stuck is not called here: the monitor answers it with a recovery. */

@@ -308,7 +308,7 @@ static inline bool sched_has_mask(const struct sched_attributes *w)
  * is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
 /* A call is about to set or to read the mask of a thread of this process in the kernel: no other
- * thread binds it until sched_place_anew, or until it is next given a core. */
+ * thread binds it until sched_place_anew. */
 void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
 /* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to
  * this process. */

@@ -37,12 +37,12 @@ static void come_back(struct sched *s, struct sched_self *me)
 
 int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline, const _Atomic uint32_t *word, uint32_t is)
 {
-    struct usf_task *t = own(s, me);
     come_back(s, me);
     NO_WAKES(k);
     me->interrupted = 0;
     me->short_bursts = 0;
     if (me->task == USF_NONE || !core_enter(s, me)) return -EINTR;
+    struct usf_task *t = own(s, me);        /* not before: a handler may have left the instance, and joined it again */
     bool over = word && atomic_load_explicit(word, memory_order_relaxed) != is;
     if (over || atomic_load_explicit(&t->pending_wake, memory_order_relaxed)) {
         bool has = state_of(t) == USF_TASK_RUNNING;     /* else it was kernel-scheduled, or its core was taken unseen */
@@ -70,13 +70,13 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
 
     if (me->poll_core) given = park_poll(s, me, deadline);
     int r = given ? core_park_blocked(s, me, deadline) : core_park(s, me, deadline);
-    if (r != -ETIMEDOUT || state_of(t) == USF_TASK_RUNNING) {
+    if (r != -ETIMEDOUT || state_of(own(s, me)) == USF_TASK_RUNNING) {
         if (r == -EINTR) {
             core_wait_turn(s, me);
             me->interrupted = 0;
             return -EINTR;
         }
-        if (has_turn(t)) {
+        if (has_turn(own(s, me))) {
             core_wait_turn(s, me);
             return 0;
         }
@@ -84,7 +84,7 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
     /* Timed out, or the process is leaving: the thread makes its own task ready. */
     k.n = 0;
     if (!core_enter(s, me)) return me->where = SCHED_USER, -EINTR;
-    bool late = state_of(t) == USF_TASK_BLOCKED;
+    bool late = state_of(own(s, me)) == USF_TASK_BLOCKED;
     if (late) core_place(s, me->task, USF_WHY_WAKE, &k);
     core_leave(s, me, &k);
     core_wait_turn(s, me);
@@ -271,10 +271,10 @@ void sched_preempt(struct sched *s, struct sched_self *me)
 
 void sched_move(struct sched *s, struct sched_self *me)
 {
-    struct usf_task *t = own(s, me);
     NO_WAKES(k);
     me->short_bursts = 0;
     if (me->task == USF_NONE || !core_enter(s, me)) return;
+    struct usf_task *t = own(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (state_of(t) != USF_TASK_RUNNING) {      /* its core was taken unseen, or it was kernel-scheduled: queue for one */
         core_place(s, me->task, USF_WHY_RETURN, &k);

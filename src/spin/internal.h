@@ -75,6 +75,7 @@ struct spin_scratch {
 extern struct spin_scratch spin_scratch;
 bool spin_scratch_take(void);
 void spin_scratch_release(void);
+void spin_learn_after_fork(void);
 
 static inline bool bit_get(const uint8_t *b, uint32_t i) { return b[i / 8] >> (i % 8) & 1; }
 static inline void bit_set(uint8_t *b, uint32_t i) { b[i / 8] |= (uint8_t)(1u << (i % 8)); }

@@ -32,6 +32,7 @@ static struct {
 
 static bool take(void) { return !__atomic_exchange_n(&table.held, 1, __ATOMIC_ACQUIRE); }
 static void release(void) { __atomic_store_n(&table.held, 0, __ATOMIC_RELEASE); }
+void spin_learn_after_fork(void) { release(); }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 static bool is_ours(int fd, unsigned type, unsigned forbidden)

@@ -251,6 +251,13 @@ static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const
     return i;
 }
 
+void spin_after_fork(void)
+{
+    __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+    spin_scratch_release();
+    spin_learn_after_fork();
+}
+
 int spin_prepare(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l)
 {
     int known = find_site(l);

@@ -38,6 +38,8 @@ enum spin_verdict {
     SPIN_BUSY,           /* the tables are in use: ask again */
 };
 const char *spin_verdict_name(enum spin_verdict v);
+/* In the child: who held the tables is not there. */
+void spin_after_fork(void);
 
 struct spin_insn { uint16_t off; uint8_t len, flags; };   /* off: from head */
 #define SPIN_I_BACK     1       /* its branch is a back edge that enters the runtime */

@@ -199,7 +199,7 @@ static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, ui
 static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32_t val, uint32_t bitset,
                     const struct deadline *d)
 {
-    struct sync_waiter w = {.addr = (uintptr_t)addr, .bitset = bitset, .task = me->sched->task};
+    struct sync_waiter w = {.addr = (uintptr_t)addr, .bitset = bitset};
     usf_dassert(!me->sched->crit && !me->waiter && bitset);
     struct sync_bucket *b = bucket_of(y, w.addr);
     uint32_t now_val;
@@ -208,27 +208,19 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     uint64_t began = trace_time(y->sched), start = val == SYNC_LOCK_WAITED_FOR || me->others.delayed ? os_cycles() : 0;
 
     sched_crit_enter(me->sched);
+    w.task = me->sched->task;   /* not before: a handler may have left the instance, and joined it again */
     lock_bucket(b);
-    append(b, &w);      /* counts itself before it reads: see wake_fence */
+    append(b, &w);      /* counts itself before it reads: see no_waiters */
     USF_POINT("sync.queued");
-    bool ok = sync_read(addr, &now_val);
-    if (!ok || now_val != val) {
-        detach(b, &w);
-        unlock_bucket(b);
-        sched_crit_leave(y->sched, me->sched);
-        return ok ? -EAGAIN : -EFAULT;
-    }
-    if (me->handlers && *me->handlers != me->seen) {        /* none runs from here on that would not find the waiter */
-        detach(b, &w);
-        unlock_bucket(b);
-        sched_crit_leave(y->sched, me->sched);
-        return SYNC_HANDLER;
-    }
+    long r = w.task == USF_NONE ? SYNC_KERNEL : !sync_read(addr, &now_val) ? -EFAULT : now_val != val ? -EAGAIN : 0;
+    /* None runs from here on that would not find the waiter. */
+    if (!r && me->handlers && *me->handlers != me->seen) r = SYNC_HANDLER;
+    if (r) detach(b, &w);
     unlock_bucket(b);
-    me->waiter = &w;
+    if (!r) me->waiter = &w;
     sched_crit_leave(y->sched, me->sched);
+    if (r) return r;
 
-    long r = 0;
     if (USF_UNLIKELY(began)) trace_own(y->sched, me->sched, began, TRACE_WAIT, 0, (uintptr_t)addr, 0);
     sched_waits_for(y->sched, me->sched, USF_WAIT_FUTEX, (uintptr_t)addr);     /* w.addr is the requeuers' by now */
     if (me->sched->task == w.task)

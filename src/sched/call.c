@@ -4,20 +4,28 @@
 #include "sched/thread.h"
 #include "sched/times.h"
 
-/* Has the thread computed in its bursts?  If they take long it may also have waited for a CPU.
- * Only its CPU time tells, which takes a system call to read; it counts for all bursts since the
- * last reading. */
-static bool has_computed(struct sched_self *me)
+/* What a thread's bursts are like. */
+enum bursts { BURSTS_TOO_FEW, BURSTS_SHORT, BURSTS_LONG };
+
+/* Bursts that take long may also have waited for a CPU.  Only the thread's CPU time tells, which
+ * takes a system call to read; it counts for all bursts since the last reading.  A thread that
+ * sleeps or waits nearly all the time does not compute, however long its bursts are: they are
+ * longer where each is preceded by a wait for a core, as caches are cold then, and periodic work
+ * (a server's timer) falls on fewer of them. */
+static enum bursts judge_bursts(struct sched_self *me)
 {
-    uint64_t now = os_clock_ns(OS_CLOCK_OWN_CPU), was = me->burst_cpu_ns;
-    bool known = was && now >= was && me->burst_on == me->carrier;      /* else another kernel thread executes it since */
+    uint64_t cpu = os_clock_ns(OS_CLOCK_OWN_CPU), now = os_now();
+    bool known = me->burst_cpu_ns && cpu >= me->burst_cpu_ns && me->burst_on == me->carrier;     /* else another kernel thread executes it since */
+    uint64_t computed = cpu - me->burst_cpu_ns;
     uint32_t least = me->bursts > KERNEL_RUN_SAMPLE ? me->bursts : KERNEL_RUN_SAMPLE;
-    bool computed = known && now - was >= least * (uint64_t)KERNEL_RUN_NS;
-    if (known && !computed && me->bursts < KERNEL_RUN_SAMPLE) return false;     /* too few to tell */
-    me->burst_cpu_ns = now;
+    bool is_long = computed >= least * (uint64_t)KERNEL_RUN_NS;
+    if (known && !is_long && me->bursts < KERNEL_RUN_SAMPLE) return BURSTS_TOO_FEW;
+    bool seldom = computed < (now - me->burst_read_ns) / KERNEL_RUN_SHARE;
+    me->burst_cpu_ns = cpu;
+    me->burst_read_ns = now;
     me->burst_on = me->carrier;
     me->bursts = 0;
-    return computed;
+    return !known ? BURSTS_TOO_FEW : is_long && !seldom ? BURSTS_LONG : BURSTS_SHORT;
 }
 
 /* A burst ends in a call that gives the core up. */
@@ -25,8 +33,12 @@ static void count_burst(struct sched_self *me)
 {
     bool took_long = os_cycles() - me->returned >= KERNEL_RUN_CYCLES;
     me->bursts++;
-    if (!took_long && me->short_bursts < KERNEL_RUN_CALLS) me->short_bursts++;
-    if (took_long && has_computed(me)) me->short_bursts = 0;
+    if (!took_long) {
+        if (me->short_bursts < KERNEL_RUN_CALLS) me->short_bursts++;
+        return;
+    }
+    enum bursts are = judge_bursts(me);
+    if (are != BURSTS_TOO_FEW) me->short_bursts = are == BURSTS_SHORT ? KERNEL_RUN_CALLS : 0;
 }
 
 void sched_expect_kernel_run(struct sched_self *me)
@@ -141,7 +153,7 @@ static bool is_to_queue(struct sched_self *me)
     me->bursts++;
     if (now - me->checked < KERNEL_RUN_CHECK_CYCLES) return false;
     me->checked = now;
-    return runs_through(me) || has_computed(me);
+    return runs_through(me) || judge_bursts(me) == BURSTS_LONG;
 }
 
 /* Such threads do not enter the scheduler otherwise.  If a process has no others, the death of the

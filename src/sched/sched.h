@@ -46,6 +46,7 @@ struct sched_self {
     uint32_t joining;           /* it joins the instance again for its process, while the others wait */
     uint32_t lock_name;         /* the name under which it owns the scheduler lock */
     uint64_t burst_cpu_ns;      /* the thread's CPU time, when it was last read after a burst that took long; 0: it was not */
+    uint64_t burst_read_ns;     /* ... and when that was, */
     const void *burst_on;       /* ... and on which carrier */
     uint32_t bursts;            /* calls that gave the core up since then; BY_KERNEL: all calls */
     uint64_t checked;           /* cycles: when, BY_KERNEL, it last looked whether it had slept; */

@@ -1,20 +1,22 @@
 /* src/sync/delay.c - a woken thread goes on a little later, so that others need not wait for it.
  * SPDX-License-Identifier: Apache-2.0
  *
- * usf wakes a thread on an idle core in some 0.1 us; Linux takes 10 us and more.  Programs were written for
- * that: a thread that releases a lock and soon takes it again has it again before a waiter has woken up.  If
- * each waiter is there at once, the lock goes from core to core for each section, which takes longer than most
- * sections.  So a woken thread may be delayed, unless its core is wanted.  If only threads of the same group want it, they
- * run first.  The supposition is that most of them were woken for the same lock.
- * Threads of other programs would keep the core for up to a quantum, while this program may wait for the thread.
+ * usf wakes a thread on an idle core in some 0.1 us; Linux takes 10 us and more.  Programs were
+ * written for that: a thread that releases a lock and soon takes it again has it again before a
+ * waiter has woken up.  If each waiter is there at once, the lock goes from core to core for each
+ * section, which takes longer than most sections.  So a woken thread may be delayed, unless its core
+ * is wanted.  If only threads of the same group want it, they run first.  The supposition is that
+ * most of them were woken for the same lock.  Threads of other programs would keep the core for up
+ * to a quantum, while this program may wait for the thread.
  *
  * That is wrong where others wait for the woken thread.  So delays are tried, and judged:
  *
  *   locks   A delay is right if others use the lock meanwhile: its word changes.
- *   others  A delay was right if the thread then finds nothing to do, and waits again at once (a futile
- *           wake-up), because another thread has gone on in its place.  Python's lock of the interpreter
- *           is such a place, a condition variable.  A delay ends when the waker itself begins to wait: it may
- *           wait for this thread.
+ *   others  A delay was right if the thread then finds nothing to do, and waits again at once (a
+ *           futile wake-up), because another thread has gone on in its place.  Python's lock of the
+ *           interpreter is such a place, a condition variable.  A delay ends when the waker itself
+ *           begins to wait: it may wait for this thread.  It ends as well when others want the
+ *           core, if they are not of the group or yielding to them has not helped.
  *
  * The times and counts are in sched/times.h. */
 #include "sched/times.h"
@@ -118,14 +120,14 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
     }
     if (!w || w->by == USF_NONE) return;
     uint64_t now = os_cycles(), until = now + ((uint64_t)FUTILE_DELAY_CYCLES << o->doubled), release = 0, since = now;
-    bool yields = o->doubled;       /* an earlier wake-up of this thread was futile */
+    bool yields = true;
     for (unsigned i = 0; now < until; i++, now = os_cycles()) {
         bool wanted = sched_core_is_wanted(y->sched), others = wanted && yields && sched_only_own_wait(y->sched, me->sched);
-        if (wanted && !others) return;
+        if (wanted && !others) break;
         if (others) yields = sched_yield_core(y->sched, me->sched, false);
         if ((others || i % LOOK_ROUNDS == 0) && !goes_on(y, w, &release, &since, os_cycles())) return judge(o, false);
         os_pause();
     }
-    o->left = now;
+    o->left = os_cycles();
     o->delayed = true;
 }

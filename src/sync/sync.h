@@ -58,7 +58,7 @@ struct sync_lock_waits {
 struct sync_other_waits {
     const uint32_t *addr;           /* the latest word */
     uint64_t left;                  /* cycles: when the thread went on from there */
-    bool delayed;                   /* ... and it did so later than it could */
+    bool delayed;                   /* ... and it is to be judged whether that wake-up was futile */
     uint32_t doubled;               /* so often its delays have been doubled */
     uint32_t wrong;                 /* delays that were wrong, less those that right ones make up for (FUTILE_WORTH) */
     uint32_t cold;                  /* so many waits are to come before the next delay */

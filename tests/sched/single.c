@@ -144,6 +144,7 @@ static void bursts(const struct os_cpuset *cpus)
         CHECK(sched_is_by_kernel(&s, &me));
     }
     compute(2 * KERNEL_RUN_SAMPLE * KERNEL_RUN_NS);
+    me.burst_read_ns = os_now();                                    /* it has done so all the time */
     call_and_look(&me);
     CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
     begin_kernel_run(&me);
@@ -175,6 +176,32 @@ static void bursts(const struct os_cpuset *cpus)
     atomic_store(&over, true);
     pthread_join(holder, NULL);
     pthread_join(t, NULL);
+    sched_detach(&s, &me, false);
+}
+
+/* A thread with long bursts, which take part of its time: 1 / `share` of it. */
+static unsigned long_bursts(struct sched_self *me, uint64_t share)
+{
+    unsigned calls = 0;
+    me->short_bursts = 0;
+    me->burst_cpu_ns = 0;
+    for (; calls <= 2 * KERNEL_RUN_SAMPLE && !sched_is_by_kernel(&s, me); calls++) {
+        compute(2 * KERNEL_RUN_NS);
+        me->returned = os_cycles() - 2 * (uint64_t)KERNEL_RUN_CYCLES;
+        me->burst_read_ns = os_now() - share * (me->bursts + 1) * 2 * KERNEL_RUN_NS;
+        call(me);
+    }
+    return calls;
+}
+
+static void seldom(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    (void)cpus;
+    CHECK(sched_attach(&s, &me, tid(), "seldom") == 0);
+    long_bursts(&me, 1);
+    CHECK(!sched_is_by_kernel(&s, &me));
+    CHECK(long_bursts(&me, 100 * KERNEL_RUN_SHARE) <= 2 * KERNEL_RUN_SAMPLE && sched_is_by_kernel(&s, &me));
     sched_detach(&s, &me, false);
 }
 
@@ -512,7 +539,8 @@ static const struct single {
     const char *name;
     void (*run)(const struct os_cpuset *), (*instance)(struct os_cpuset *), (*process)(struct os_cpuset *);
 } all[] = {
-    {"keep", keep, have_first_cpu, NULL}, {"rejoin", rejoin, NULL, NULL}, {"kernel-run", kernel_run, NULL, NULL}, {"bursts", bursts, have_first_cpu, NULL}, {"place", place, NULL, NULL},
+    {"keep", keep, have_first_cpu, NULL}, {"rejoin", rejoin, NULL, NULL}, {"kernel-run", kernel_run, NULL, NULL}, {"bursts", bursts, have_first_cpu, NULL},
+    {"seldom", seldom, NULL, NULL}, {"place", place, NULL, NULL},
     {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
     {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
 };

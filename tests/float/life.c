@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -454,11 +455,53 @@ static void *own_children(void *arg)
 }
 static void children(void) { begin(), with_subjects(own_children); }
 
+/* The process leaves its instance while its threads float: it traces another.  A child of a thread is the thread of its own number. */
+static pthread_barrier_t before_leaving, after_leaving;
+static void on_own(int sig) { (void)sig, ran++; }
+
+static void *departed_subject(void *arg)
+{
+    mix_often(20);
+    pthread_barrier_wait(&before_leaving);
+    pthread_barrier_wait(&after_leaving);
+    for (int i = 0; i < 5; i++) {
+        pid_t pid = fork();
+        if (!pid) {
+            struct timespec used;
+            pid_t me = (pid_t)syscall(SYS_getpid);
+            CHECK(syscall(SYS_gettid) == me && gettid() == me);
+            CHECK(!syscall(SYS_tgkill, me, me, SIGUSR2) && ran == 1);
+            CHECK(!clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) && used.tv_sec < 5);
+            begin_in_child();
+            mix_often(20);
+            CHECK(syscall(SYS_gettid) == me && !syscall(SYS_tgkill, me, me, SIGUSR2) && ran == 2);
+            _exit(0);
+        }
+        check_end_of(pid);
+        mix_often(2);
+    }
+    return arg;
+}
+
+static void departed(void)
+{
+    pthread_t t[SUBJECTS];
+    handle(SIGUSR2, on_own, 0);
+    CHECK(!pthread_barrier_init(&before_leaving, 0, SUBJECTS + 1) && !pthread_barrier_init(&after_leaving, 0, SUBJECTS + 1));
+    begin();
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, departed_subject, 0));
+    pthread_barrier_wait(&before_leaving);
+    CHECK(ptrace(PTRACE_CONT, getpid(), 0, 0) < 0);
+    pthread_barrier_wait(&after_leaving);
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } cases[] = {
         {"stacks", stacks}, {"handlers", handlers}, {"poor", poor}, {"pending", pending}, {"execs", execs}, {"received", received},
         {"timed", timed}, {"descriptors", descriptors}, {"sequences", sequences}, {"timers", timers}, {"children", children},
+        {"departed", departed},
     };
     static char path[4096];
     alarm(100);

@@ -99,6 +99,8 @@ bool core_stands_aside(struct sched *s);
 /* Complete a change of policy whose author has died, and follow it.  The caller tells the policy of
  * all groups and tasks. */
 void core_mend_policy(struct sched *s);
+/* Tell the policy of all groups and tasks, as if they came just now.  False: it refuses. */
+bool core_tell_policy(struct sched *s);
 /* Set another policy, as a tool has asked for.  False: not that one, with a reason. */
 bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap);
 /* The accounts when a task that runs on the core stops, or starts.  Its group may change in

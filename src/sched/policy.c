@@ -146,9 +146,7 @@ void core_mend_policy(struct sched *s)
     change(s, usf_builtin_policies[0]->name, USF_POLICY_BY_FAULT, why);
 }
 
-/* holds the lock.  Tell the policy of all groups and tasks, as if they came just now.  False: it
- * refuses. */
-static bool tell_all(struct sched *s)
+bool core_tell_policy(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     policy_wipe(&s->pol, s->pol.nr_groups, hwm);
@@ -181,7 +179,7 @@ void core_replace_policy(struct sched *s, const char *why)
 {
     core_drop_policy(s, why);
     lease_drop(s);
-    tell_all(s);
+    core_tell_policy(s);
 }
 
 /* holds the lock.  All members execute the policy.  False: those of a container could not, with a
@@ -218,10 +216,10 @@ bool core_set_policy(struct sched *s, const char *name, char *why, unsigned cap)
         char was[sizeof s->h->policy];
         memcpy(was, s->h->policy, sizeof was);
         change(s, name, USF_POLICY_BY_REQUEST, "");
-        if (tell_all(s)) return true;
+        if (core_tell_policy(s)) return true;
         usf_format(why, cap, "policy '%s' refuses: its init has failed", name);
         change(s, was, USF_POLICY_BY_REQUEST, "");
-        if (!tell_all(s)) core_replace_policy(s, "its init has failed");
+        if (!core_tell_policy(s)) core_replace_policy(s, "its init has failed");
     }
     return false;
 }

@@ -6,7 +6,6 @@
  * rightly held exactly if the task that its word names is RUNNING and names the core.  Everything
  * else follows: cores that are not rightly held are free, RUNNING tasks without a core are in the
  * kernel, READY tasks are queued anew. */
-#include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/lock.h"
 
@@ -52,33 +51,22 @@ static void mend_tasks(struct sched *s)
     core_mend_policy(s);
     if (s->policy_hung) core_drop_policy(s, SCHED_POLICY_HUNG);     /* it would hang us next */
     s->policy_hung = false;
-    policy_wipe(&s->pol, s->pol.nr_groups, hwm);
-    if (!core_begin_policy(s)) {
-        core_drop_policy(s, "its init has failed");
-        policy_wipe(&s->pol, s->pol.nr_groups, hwm);
-        core_begin_policy(s);
-    }
-    for (uint32_t i = 0; i < s->pol.nr_groups; i++)
-        if (atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE) s->ops.group_add(&s->pol, i);
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
         if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
         core_group(s, i)->pol.nr_tasks++;
-        s->ops.task_add(&s->pol, i);
         if (st == USF_TASK_RUNNING && !s->kernel) {
             uint32_t core = atomic_load(&t->core);
             uint64_t w = core < s->h->nr_cores ? atomic_load(&s->cores[core].word) : 0;
             if (core_state(w) == USF_CORE_IDLE || core_task(w) != i) core_set_state(s, i, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
         }
         if (st != USF_TASK_READY) continue;
-        policy_enqueue(&s->pol, &s->ops, i, USF_WHY_WAKE);
         core_group(s, i)->pol.nr_ready++;
         ready++;
     }
-    for (uint32_t c = 0; c < s->h->nr_cores && !s->kernel; c++)
-        if (s->cores[c].pol.current != USF_NONE) s->ops.started(&s->pol, c, s->cores[c].pol.current);
     atomic_store(&s->h->nr_ready, ready);
+    if (!core_tell_policy(s)) core_replace_policy(s, "its init has failed");
 }
 
 /* Wake the tasks that the dead owner has put on a core: it may not have woken them. */

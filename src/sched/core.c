@@ -337,6 +337,14 @@ void core_drop(struct sched *s, uint32_t core, uint32_t task)
     go_idle(s, core, w);    /* a store: the task's thread may be about to change the word, too */
 }
 
+/* The task has lost the core: its thread queues for one when it comes back. */
+static void lose_core(struct sched *s, uint32_t core, uint32_t task)
+{
+    core_pause(s, core, task);
+    core_set_state(s, task, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
+    core_count(&s->tasks[task].n.lost_in_calls, 1);
+}
+
 bool core_take(struct sched *s, uint32_t core, uint64_t word, struct wakes *k)
 {
     struct usf_core *c = &s->cores[core];
@@ -349,9 +357,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct wakes *k)
         return false;
     }
     USF_POINT("sched.take");
-    core_pause(s, core, owner);
-    core_set_state(s, owner, ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-    core_count(&s->tasks[owner].n.lost_in_calls, 1);
+    lose_core(s, core, owner);
     if (core_state(word) == USF_CORE_RUNNING && !sched_is_provisional(&s->tasks[owner])) {
         /* Its thread may have been on its way to the core, asleep or stopped: it must see that it
          * has to queue again. */
@@ -418,13 +424,8 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct wakes *k
                                             core_word(USF_CORE_RUNNING, task, core_seq(w) + 1)))
             continue;
         USF_POINT("sched.claimed");
-        if (core_state(w) == USF_CORE_RELEASED) {
-            core_pause(s, core, core_task(w));
-            core_set_state(s, core_task(w), ST(USF_TASK_RUNNING), USF_TASK_IN_KERNEL);
-            core_count(&s->tasks[core_task(w)].n.lost_in_calls, 1);
-        } else {
-            govern(s, c);
-        }
+        if (core_state(w) == USF_CORE_RELEASED) lose_core(s, core, core_task(w));
+        else govern(s, c);
         started(s, core, task, k);
         usf_dassert(core_is_valid(s, core));
         return true;

@@ -124,10 +124,9 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
     NO_WAKES(k);
     struct usf_task *t = &s->tasks[task];
     if (same(t, w) || !core_enter(s, me)) return;
-    unsigned st = atomic_load(&t->state);
-    bool lives = st != USF_TASK_FREE && st != USF_TASK_NEW && st != USF_TASK_GONE && atomic_load(&t->proc) == s->proc;
-    if (lives) {
-        if (st == USF_TASK_READY) core_dequeue(s, task);
+    if (core_is_own(s, task)) {
+        bool ready = atomic_load(&t->state) == USF_TASK_READY;
+        if (ready) core_dequeue(s, task);
         t->pol.priority = w->priority;
         t->pol.deadline = w->deadline;
         t->pol.affinity = w->affinity;
@@ -136,7 +135,7 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
         set_mask(s, task, w);
         core_settle_strict(s, task);
         s->ops.group_changed(&s->pol, t->pol.group);
-        if (st == USF_TASK_READY) core_enqueue(s, task, atomic_load(&t->why));
+        if (ready) core_enqueue(s, task, atomic_load(&t->why));
         core_fill_all(s, &k);
     }
     core_leave(s, me, &k);

@@ -211,8 +211,6 @@ void core_idle_set(struct sched *s, uint32_t core)
 void core_idle_clear(struct sched *s, uint32_t core)
 { atomic_fetch_and(&s->h->idle[core / 64], ~(1ull << (core % 64))); }
 
-static bool is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_RELEASED; }
-
 static bool idle_mask(struct sched *s, const struct usf_pol_group *g, bool anywhere, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
@@ -353,7 +351,7 @@ bool core_take(struct sched *s, uint32_t core, uint64_t word, struct wakes *k)
     usf_dassert(core_is_valid(s, core));
     core_idle_clear(s, core);
     if (!atomic_compare_exchange_strong(&c->word, &word, idle)) {
-        if (is_free(core_state(word))) core_idle_set(s, core);
+        if (usf_core_is_free(core_state(word))) core_idle_set(s, core);
         return false;
     }
     USF_POINT("sched.take");
@@ -419,7 +417,7 @@ static bool claim(struct sched *s, uint32_t core, uint32_t task, struct wakes *k
     core_idle_clear(s, core);
     for (;;) {
         uint64_t w = atomic_load(&c->word);
-        if (!is_free(core_state(w))) return false;
+        if (!usf_core_is_free(core_state(w))) return false;
         if (!atomic_compare_exchange_strong(&c->word, &w,
                                             core_word(USF_CORE_RUNNING, task, core_seq(w) + 1)))
             continue;
@@ -510,7 +508,7 @@ void core_fill(struct sched *s, uint32_t core, struct wakes *k)
 {
     struct usf_core *c = &s->cores[core];
     usf_dassert(core_is_valid(s, core));
-    while (is_free(core_state(atomic_load(&c->word))) && k->n < WAKES_MAX - 2) {
+    while (usf_core_is_free(core_state(atomic_load(&c->word))) && k->n < WAKES_MAX - 2) {
         uint32_t owner = c->pol.current, t;     /* the policy sees a RELEASED core as a free one */
         c->pol.current = USF_NONE;
         t = core_pick(s, core, CORE_ANY);

@@ -48,6 +48,12 @@ void core_enqueue(struct sched *s, uint32_t task, enum usf_why why);
 void core_dequeue(struct sched *s, uint32_t task);
 /* The task's group, which an attached one has. */
 static inline struct usf_group *core_group(struct sched *s, uint32_t task) { return &s->groups[s->tasks[task].pol.group]; }
+/* A task of this process that takes part. */
+static inline bool core_is_own(struct sched *s, uint32_t task)
+{
+    return task < atomic_load(&s->h->task_hwm) && usf_task_is_known(atomic_load(&s->tasks[task].state))
+           && atomic_load(&s->tasks[task].proc) == s->proc;
+}
 /* The next task for this core, taken out of the queues, or USF_NONE.  Tasks whose spin is
  * unproductive are passed over; if there are no others, CORE_ANY and CORE_POLICY take one of them.
  * CORE_POLICY goes by the policy's order alone, the others by probe_pick where that is enough.

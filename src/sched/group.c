@@ -308,9 +308,7 @@ int sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, ui
     bool moves = false;
     int r = -ESRCH;
     if (!core_enter(s, me)) return -ESTALE;
-    unsigned st = task < atomic_load(&s->h->task_hwm) ? atomic_load(&s->tasks[task].state) : USF_TASK_FREE;
-    bool lives = st != USF_TASK_FREE && st != USF_TASK_NEW && st != USF_TASK_GONE && atomic_load(&s->tasks[task].proc) == s->proc;
-    if (lives && is_own(s, group)) {
+    if (core_is_own(s, task) && is_own(s, group)) {
         change(s, task, group);
         core_fill_each(s, &k);
         moves = task == me->task && is_outside(s, me);
@@ -331,7 +329,7 @@ int sched_group_end(struct sched *s, struct sched_self *me, uint32_t group)
         r = group == first ? -EINVAL : 0;
         for (uint32_t i = 0; !r && i < hwm && s->groups[group].pol.nr_tasks; i++) {
             unsigned st = atomic_load(&s->tasks[i].state);
-            if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE || s->tasks[i].pol.group != group) continue;
+            if (!usf_task_is_known(st) || s->tasks[i].pol.group != group) continue;
             change(s, i, first);
         }
         if (!r) {

@@ -156,7 +156,7 @@ bool core_tell_policy(struct sched *s)
         if (atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE) s->ops.group_add(&s->pol, i);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
-        if (st == USF_TASK_FREE || st == USF_TASK_GONE || st == USF_TASK_NEW) continue;
+        if (!usf_task_is_known(st)) continue;
         s->ops.task_add(&s->pol, i);
         if (st == USF_TASK_READY) policy_enqueue(&s->pol, &s->ops, i, USF_WHY_WAKE);
         USF_POINT("policy.telling");

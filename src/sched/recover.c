@@ -23,7 +23,7 @@ static void end_leaving(struct sched *s)
     for (uint32_t i = 0, hwm = atomic_load(&s->h->task_hwm); i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
-        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
+        if (!usf_task_is_known(st)) continue;
         if (t->proc < USF_MAX_PROCS && atomic_load(&s->procs[t->proc].state) == USF_PROC_LEAVING) core_end_task(s, i);
     }
 }
@@ -41,7 +41,7 @@ static void mend_cores(struct sched *s)
         }
         unsigned st = core_state(atomic_load(&c->word));
         c->pol.current = st == USF_CORE_IDLE ? USF_NONE : core_task(w);
-        if (st == USF_CORE_IDLE || st == USF_CORE_RELEASED) core_idle_set(s, i);
+        if (usf_core_is_free(st)) core_idle_set(s, i);
     }
 }
 
@@ -54,7 +54,7 @@ static void mend_tasks(struct sched *s)
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
         unsigned st = atomic_load(&t->state);
-        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;
+        if (!usf_task_is_known(st)) continue;
         core_group(s, i)->pol.nr_tasks++;
         if (st == USF_TASK_RUNNING && !s->kernel) {
             uint32_t core = atomic_load(&t->core);
@@ -178,7 +178,7 @@ bool core_is_sound(struct sched *s, uint32_t name)
         if (!core_agrees(s, i)) return says("core", i);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
-        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;     /* others change these */
+        if (!usf_task_is_known(st)) continue;       /* others change these */
         if (!task_agrees(s, i, st)) return says("task", i);
         tasks++;
         ready += st == USF_TASK_READY;

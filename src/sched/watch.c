@@ -299,7 +299,7 @@ static void look_if_starving(struct sched *s, uint32_t core, struct wakes *k)
     struct sched_watcher *m = s->watch;
     char why[96];
     unsigned st = core_state(atomic_load(&s->cores[core].word));
-    if ((st != USF_CORE_IDLE && st != USF_CORE_RELEASED) || !has_use(s, core)) {
+    if (!usf_core_is_free(st) || !has_use(s, core)) {
         m->starving[core] = 0;
         return;
     }
@@ -341,7 +341,7 @@ uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
         if (st == USF_CORE_RUNNING) {
             s->watch->starving[i] = 0;
             take = look_at_running(s, i, w, now, preempt, state, arg);
-        } else if (st == USF_CORE_IDLE || st == USF_CORE_RELEASED) {
+        } else if (usf_core_is_free(st)) {
             take = w == s->watch->word[i];      /* free for two looks while tasks wait: a thread died in a
                                                    dispatch, or the tasks wait for other cores */
             s->watch->word[i] = w;
@@ -384,7 +384,7 @@ bool sched_is_valid(struct sched *s, char *why, unsigned cap)
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
         if (st > USF_TASK_GONE) return usf_format(why, cap, "task %u has state %u", i, st), false;
-        if (st == USF_TASK_FREE || st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* being filled in, or given back */
+        if (!usf_task_is_known(st)) continue;
         if (s->tasks[i].proc >= s->h->max_procs)
             return usf_format(why, cap, "task %u names process %u", i, s->tasks[i].proc), false;
         const struct usf_pol_task *t = &s->tasks[i].pol;

@@ -305,7 +305,7 @@ static bool tasks_are_valid(const struct usf_header *h, char *why, size_t cap)
     uint32_t hwm = atomic_load(&h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++) {
         uint32_t state = atomic_load(&tasks[i].state), core = atomic_load(&tasks[i].core);
-        if (state == USF_TASK_FREE || state == USF_TASK_NEW || state == USF_TASK_GONE) continue;
+        if (!usf_task_is_known(state)) continue;
         if (state < USF_TASK_GONE && tasks[i].proc < h->max_procs && tasks[i].pol.group < h->max_groups && tasks[i].thread < h->max_tasks
             && (core == USF_NONE || core < h->nr_cores)) continue;
         usf_format(why, cap, "task %u is damaged (state %u, process %u, group %u, thread %u, core %u)", i, state, tasks[i].proc,

@@ -67,6 +67,9 @@ enum usf_task_state {
     USF_TASK_GONE,       /* ended, record about to be freed */
     USF_TASK_STATES      /* how many there are */
 };
+/* The policy knows the task: its record is not just being filled in, or given back. */
+static inline bool usf_task_is_known(uint32_t state)
+{ return state != USF_TASK_FREE && state != USF_TASK_NEW && state != USF_TASK_GONE; }
 
 /* Core word: state in bits 0-7, task id in bits 8-39, sequence in bits 40-63 (so that a CAS never
  * succeeds on an old visit). */
@@ -77,6 +80,7 @@ enum usf_core_state {
     USF_CORE_RELEASED,   /* task is in a system call that blocks: as good as idle, but the task may
                             come back and take it by itself */
 };
+static inline bool usf_core_is_free(unsigned state) { return state == USF_CORE_IDLE || state == USF_CORE_RELEASED; }
 
 /* Counters: plain stores, read by any process.  Those of a task are written by its own thread,
  * those marked (L) by the thread that gives it a core or takes one away, under the scheduler

@@ -20,8 +20,8 @@ static bool change_proc(struct sched *s, const struct usf_policy_ask *a, char *w
         if (atomic_load(&p->state) != USF_PROC_ACTIVE || p->pid != a->pid || p->namespace != a->namespace) continue;
         for (uint32_t g = core_next_group(s, i, 0); g != USF_NONE; g = core_next_group(s, i, g + 1)) {
             const struct usf_pol_group *is = &s->groups[g].pol;
-            if (a->kind == USF_ASK_WEIGHT) core_change_group(s, g, (uint32_t)a->value, is->priority);
-            else core_change_group(s, g, is->weight, (int32_t)a->value);
+            if (a->kind == USF_ASK_WEIGHT) core_change_group(s, g, (uint32_t)a->value, is->priority, is->flags);
+            else core_change_group(s, g, is->weight, (int32_t)a->value, is->flags);
         }
         return true;
     }

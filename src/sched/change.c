@@ -17,13 +17,14 @@ static void requeue(struct sched *s, uint32_t group, bool in)
     }
 }
 
-void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority)
+void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority, uint32_t flags)
 {
     struct usf_pol_group *g = &s->groups[group].pol;
-    if (g->weight == weight && g->priority == priority) return;
+    if (g->weight == weight && g->priority == priority && g->flags == flags) return;
     requeue(s, group, false);
     g->weight = weight;
     g->priority = priority;
+    g->flags = flags;
     s->ops.group_changed(&s->pol, group);
     requeue(s, group, true);
 }
@@ -40,13 +41,8 @@ void sched_set_malleable(struct sched *s, struct sched_self *me)
 {
     NO_WAKES(k);
     if (!core_enter(s, me)) return;
-    struct usf_group *first = sched_first_group(s);
-    if (first && !(first->pol.flags & USF_GROUP_MALLEABLE)) {
-        requeue(s, first->pol.id, false);
-        first->pol.flags |= USF_GROUP_MALLEABLE;
-        s->ops.group_changed(&s->pol, first->pol.id);
-        requeue(s, first->pol.id, true);
-    }
+    const struct usf_group *first = sched_first_group(s);
+    if (first) core_change_group(s, first->pol.id, first->pol.weight, first->pol.priority, first->pol.flags | USF_GROUP_MALLEABLE);
     core_leave(s, me, &k);
 }
 

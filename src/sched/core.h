@@ -115,8 +115,8 @@ void core_pause(struct sched *s, uint32_t core, uint32_t task);
 void core_resume(struct sched *s, uint32_t core, uint32_t task);
 /* As core_fill_all, however many cores are free. */
 void core_fill_each(struct sched *s, struct wakes *k);
-/* change.c.  A group's weight or priority, then all its ready tasks are queued anew. */
-void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority);
+/* change.c.  A group's weight, priority or flags, then all its ready tasks are queued anew. */
+void core_change_group(struct sched *s, uint32_t group, uint32_t weight, int32_t priority, uint32_t flags);
 
 /* group.c.  The first group of the process at or after `from`; USF_NONE: there is no further
  * one. */

@@ -290,7 +290,7 @@ int sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, u
         USF_POINT("sched.group_adjusted");
         p->nr_exclusive += g->kind == USF_GROUP_EXCLUSIVE;
         divide(s, s->proc);
-        core_change_group(s, group, weight, priority);
+        core_change_group(s, group, weight, priority, g->pol.flags);
         send_away(s, s->proc);
         core_fill_each(s, &k);
         moves = is_outside(s, me);

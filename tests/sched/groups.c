@@ -25,7 +25,7 @@ static void share_out(const char *policy, bool processes, const uint32_t weight[
     account[1] = processes ? first_of(&other) : (uint32_t)sched_group_make(&s, &me, "second", 100, 0, NULL, 0);
     for (int i = 0; i < 2; i++) {
         enter(&s);
-        core_change_group(&s, account[i], weight[i], 0);
+        core_change_group(&s, account[i], weight[i], 0, s.groups[account[i]].pol.flags);
         leave(&s);
     }
     for (uint32_t i = 0; i < 2 * EACH; i++) {

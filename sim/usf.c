@@ -173,7 +173,7 @@ int sim_usf_join(struct sim *s, struct sim_inst *i)
     v->s.priority = i->p->priority;
     v->s.flags = i->p->flags;
     if (s->c->floats && !i->p->no_float) v->s.carriers = &v->carrier;
-    int r = sched_proc_join(&v->s, (int32_t)i->index + 2, 1, i->p->name, cpus.w, 0);
+    int r = sched_proc_join(&v->s, (int32_t)i->index + 2, 1, i->p->name, &cpus, 0);
     if (r < 0) return r;
     hook(v);
     return 0;

@@ -127,7 +127,7 @@ static void set_place(struct rt_thread *me, uint32_t task, const struct os_cpuse
     if (rt.sched.kernel || task == USF_NONE) return;
     sched_attributes_of(&rt.sched, task, &w);
     sched_affinity_of(&rt.sched, hint, &w);
-    w.strict = sched_has_mask(&w) && rt_mask_is_strict(hint);
+    w.strict = usf_cores_any(w.mask) && rt_mask_is_strict(hint);
     sched_change_task(&rt.sched, &me->self, task, &w);
     sched_place_anew(&rt.sched, &me->self, task);
 }

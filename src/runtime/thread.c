@@ -287,7 +287,7 @@ static int try_to_join(void)
         if (r == 1) r = monitor_await_revival(os_now() + EXEC_NS);
         if (r < 0 && r != -ETIMEDOUT) return -ECHILD;
     }
-    return sched_proc_join(&rt.sched, rt.pid, rt.start_time, rt.comm, rt.cpus.w, rt.settings.run);
+    return sched_proc_join(&rt.sched, rt.pid, rt.start_time, rt.comm, &rt.cpus, rt.settings.run);
 }
 
 int rt_join_instance(bool again)

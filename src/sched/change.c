@@ -105,7 +105,7 @@ static void set_mask(struct sched *s, uint32_t task, const struct sched_attribut
 {
     struct usf_task *t = &s->tasks[task];
     const struct usf_pol_task place = place_of(w);
-    bool of_place = w->strict && !sched_has_mask(w);
+    bool of_place = w->strict && !usf_cores_any(w->mask);
     for (unsigned i = 0; i < USF_CORE_WORDS; i++) {
         uint64_t cores = w->mask[i];
         for (uint32_t c = i * 64; of_place && c < s->h->nr_cores && c < i * 64 + 64; c++)

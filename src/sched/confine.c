@@ -14,7 +14,7 @@
 
 /* ---- what the process may use ------------------------------------------------------------------ */
 
-static bool cores_of(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[USF_CORE_WORDS])
+bool core_of_cpus(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[USF_CORE_WORDS])
 {
     usf_cores_clear(cores);
     for (uint32_t c = 0; c < s->h->nr_cores; c++)
@@ -35,7 +35,7 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
     if (os_cpuset_allowed(&now) == 0) {
         struct usf_proc *p = &s->procs[s->proc];
         choose(&now);
-        any = cores_of(s, &now, cores);
+        any = core_of_cpus(s, &now, cores);
         changed = any && !usf_cores_same(cores, p->may);
         for (unsigned w = 0; changed && w < USF_CORE_WORDS; w++) __atomic_store_n(&p->may[w], cores[w], __ATOMIC_RELAXED);
         if (changed) atomic_store(&p->quota, 0);

@@ -142,7 +142,9 @@ void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone);
  * that other groups keep to themselves. */
 void core_cores_of(struct sched *s, uint32_t group, uint64_t cores[USF_CORE_WORDS], uint64_t own[USF_CORE_WORDS]);
 void core_set_cores(struct sched *s, uint32_t group);
-/* confine.c.  The process gets these cores, which its groups divide anew. */
+/* confine.c.  Without the lock: the instance's cores that are among the CPUs.  False: none is. */
+bool core_of_cpus(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[USF_CORE_WORDS]);
+/* The process gets these cores, which its groups divide anew. */
 void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS]);
 /* Monitor: the one that died was about to make a group, or to take a process off. */
 void core_mend_groups(struct sched *s);

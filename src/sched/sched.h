@@ -298,13 +298,6 @@ void sched_change_task(struct sched *s, struct sched_self *me, uint32_t task, co
 /* Has this process a core at the place of the attributes?  Where it has none, a strict affinity
  * counts as a preference (sched_change_task). */
 bool sched_attributes_can_be(struct sched *s, const struct sched_attributes *w);
-/* Has it a mask of its own? */
-static inline bool sched_has_mask(const struct sched_attributes *w)
-{
-    uint64_t any = 0;
-    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= w->mask[i];
-    return any != 0;
-}
 /* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one
  * is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
@@ -324,11 +317,11 @@ void sched_keep_inherited(struct sched *s);
 /* The process follows a new share by itself from now on. */
 void sched_set_malleable(struct sched *s, struct sched_self *me);
 
-/* Processes.  cpus: 1024 bits, Linux numbers.  Returns the index or -errno (-EAGAIN: table full,
- * -EXDEV: none of the instance's cores is in cpus, -ESTALE: the instance has been retired,
- * -EREMOTE: it is another pid namespace's). */
+/* Processes.  cpus: Linux numbers.  Returns the index or -errno (-EAGAIN: table full, -EXDEV: none
+ * of the instance's cores is in cpus, -ESTALE: the instance has been retired, -EREMOTE: it is
+ * another pid namespace's). */
 int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
-                     const uint64_t *cpus, uint32_t run);
+                     const struct os_cpuset *cpus, uint32_t run);
 /* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may
  * still look at their records, which are kept until it is dead), or it died. */
 void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives);

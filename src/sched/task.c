@@ -41,15 +41,11 @@ static void tell_of_join(struct sched *s)
 }
 
 int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
-                    const uint64_t *cpus, uint32_t run)
+                    const struct os_cpuset *cpus, uint32_t run)
 {
     struct sched_self me = {.task = USF_NONE, .joining = 1};
-    uint64_t cores[USF_CORE_WORDS] = {0}, any = 0;
-    for (uint32_t c = 0; c < s->h->nr_cores; c++) {
-        uint32_t cpu = s->cores[c].pol.cpu;
-        if (cpu < OS_CPUSET_WORDS * 64 && cpus[cpu / 64] >> (cpu % 64) & 1) any = cores[c / 64] |= 1ull << (c % 64);
-    }
-    if (!any) return -EXDEV;
+    uint64_t cores[USF_CORE_WORDS];
+    if (!core_of_cpus(s, cpus, cores)) return -EXDEV;
     int i = shm_join_begin(s->h, s->shm_dir, s->namespace, pid, start_time);
     if (i < 0) return i;
 

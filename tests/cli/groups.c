@@ -34,7 +34,7 @@ int main(int argc, char **argv)
     if (shm_open_instance(&c, true, &shm)) return fprintf(stderr, "%s\n", shm.why), 1;
     sched_bind(&s, shm.h);
     if (sched_use_policy(&s, NULL, why, sizeof why) || os_getaffinity(0, &cpus)) return 1;
-    if (sched_proc_join(&s, getpid(), os_start_time(getpid()), "two-groups", cpus.w, 0) < 0) return 1;
+    if (sched_proc_join(&s, getpid(), os_start_time(getpid()), "two-groups", &cpus, 0) < 0) return 1;
     prctl(PR_SET_NAME, "in-first");
     const uint64_t first_core[USF_CORE_WORDS] = {1};
     int group = sched_group_make(&s, &me, "tasks\033[31m", 250, 2, first_core, 0);

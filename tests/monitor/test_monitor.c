@@ -44,7 +44,7 @@ void test_bind(struct sched *s)
     sched_bind(s, test_shm.h);
     s->shm_dir = test_config.dir;
     if (sched_use_policy(s, NULL, why, sizeof why)) exit(1);
-    if (sched_proc_join(s, getpid(), os_start_time(getpid()), "member", all.w, 0) < 0) exit(1);
+    if (sched_proc_join(s, getpid(), os_start_time(getpid()), "member", &all, 0) < 0) exit(1);
 }
 
 int test_exit_code(pid_t child)

@@ -50,7 +50,7 @@ uint32_t join(struct sched *s)
     struct os_cpuset cpus = {0};
     for (uint32_t i = 0; i < shm.h->nr_cores; i++) os_cpu_set(&cpus, i);
     bind_view(s);
-    int i = sched_proc_join(s, getpid(), os_start_time(getpid()), "groups", cpus.w, 0);
+    int i = sched_proc_join(s, getpid(), os_start_time(getpid()), "groups", &cpus, 0);
     CHECK(i >= 0);
     return (uint32_t)i;
 }

@@ -68,7 +68,7 @@ static void join(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     bind_view();
     EXPECT(os_getaffinity(0, &cpus) == 0);
-    EXPECT(sched_proc_join(&s, getpid(), os_start_time(getpid()), "groups", cpus.w, 0) >= 0);
+    EXPECT(sched_proc_join(&s, getpid(), os_start_time(getpid()), "groups", &cpus, 0) >= 0);
 }
 
 static void plan_death(const char *point, unsigned visit)

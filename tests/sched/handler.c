@@ -79,7 +79,7 @@ int main(void)
     CHECK(sched_use_policy(&s, 0, why, sizeof why) == 0, "%s", why);
     s.shm_dir = dir;
     CHECK(os_getaffinity(0, &cpus) == 0);
-    int proc = sched_proc_join(&s, getpid(), os_start_time(getpid()), "handler", cpus.w, 0);
+    int proc = sched_proc_join(&s, getpid(), os_start_time(getpid()), "handler", &cpus, 0);
     CHECK(proc >= 0);
     attach("waiter");
     CHECK(pthread_create(&t, 0, wake, 0) == 0);

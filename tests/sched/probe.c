@@ -187,7 +187,7 @@ static void child(const char *policy)
     s = forked;
     s.proc = USF_NONE;
     s.h->lock.had_by = parent.proc + 2;         /* the record that the child gets */
-    CHECK(sched_proc_join(&s, getpid(), os_start_time(getpid()), "child", cpus.w, 0) == (int)parent.proc + 1);
+    CHECK(sched_proc_join(&s, getpid(), os_start_time(getpid()), "child", &cpus, 0) == (int)parent.proc + 1);
     uint32_t task = add_task(&s);
     CHECK(state_of(&s, task) == USF_TASK_READY && !is_enough());
     end_task(&s, task);

@@ -29,7 +29,7 @@ static void *wait_for_wake(void *arg)
 }
 
 static void join(const struct os_cpuset *cpus)
-{ CHECK(sched_proc_join(&s, getpid(), os_start_time(getpid()), "rejoin", cpus->w, 0) >= 0); }
+{ CHECK(sched_proc_join(&s, getpid(), os_start_time(getpid()), "rejoin", cpus, 0) >= 0); }
 
 /* As an exec that fails. */
 static void leave_and_join(struct sched_self *me, const struct os_cpuset *cpus)

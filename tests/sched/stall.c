@@ -38,7 +38,7 @@ static void take_lock_and_stop(const char *instance, void (*stop)(void))
     s.namespace = shm.namespace;
     os_getaffinity(0, &cpus);
     if (sched_use_policy(&s, NULL, why, sizeof why)
-        || sched_proc_join(&s, getpid(), os_start_time(getpid()), "stall", cpus.w, 0) < 0) {
+        || sched_proc_join(&s, getpid(), os_start_time(getpid()), "stall", &cpus, 0) < 0) {
         fprintf(stderr, "cannot join\n");
         exit(1);
     }

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
     CHECK(sched_use_policy(&S, 0, why, sizeof why) == 0);
     struct os_cpuset cpus;
     CHECK(os_getaffinity(0, &cpus) == 0);
-    CHECK(sched_proc_join(&S, getpid(), os_start_time(getpid()), "test", cpus.w, 0) >= 0);
+    CHECK(sched_proc_join(&S, getpid(), os_start_time(getpid()), "test", &cpus, 0) >= 0);
     S.remote_pin = true;
     pthread_t t[THREADS], mon;
     pthread_create(&mon, 0, monitor, 0);

@@ -133,7 +133,7 @@ static void work(struct usf_header *h, const char *dir, int which)
     usf_lock_on_stuck = wait_on;
     bind_to(&s, h, dir);
     EXPECT(os_getaffinity(0, &cpus) == 0);
-    EXPECT(sched_proc_join(&s, getpid(), os_start_time(getpid()), "switch", cpus.w, 0) >= 0);
+    EXPECT(sched_proc_join(&s, getpid(), os_start_time(getpid()), "switch", &cpus, 0) >= 0);
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_t p;
         threads[i].rng = next(&rng) | 1;

@@ -26,7 +26,7 @@ static void depart(struct thread *t)
         t->attached = false;
         usleep(below(t, 300));
         t->self.joining = 1;
-        int r = sched_proc_join(s, getpid(), os_start_time(getpid()), "leaver", cpus.w, 0);
+        int r = sched_proc_join(s, getpid(), os_start_time(getpid()), "leaver", &cpus, 0);
         CHECK(r >= 0, "%d", r);
         CHECK(is_in(t));
         t->self.joining = 0;

@@ -114,7 +114,7 @@ static int open_instance(struct shm *m, const char *dir)
         v->s.remote_pin = i == 0;
         v->s.no_contention = true;      /* S5 holds at each moment */
         v->y.sched = &v->s;
-        CHECK(sched_proc_join(&v->s, getpid(), os_start_time(getpid()), "race", cpus.w, 0) >= 0);
+        CHECK(sched_proc_join(&v->s, getpid(), os_start_time(getpid()), "race", &cpus, 0) >= 0);
     }
     return 0;
 }

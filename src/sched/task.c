@@ -287,39 +287,36 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
 
 /* ---- threads ---------------------------------------------------------------------------------- */
 
-static uint32_t claim_record(struct sched *s)
+/* Claim a free record of the table of tasks, or of that of threads, which is as long.  word: that of
+ * its first record; the word of a free record is 0, and becomes `as`.  The search begins at number
+ * `start`.  USF_NONE: there is no room. */
+static uint32_t claim(struct sched *s, _Atomic uint32_t *word, size_t size, uint32_t start, uint32_t as)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (;;) {
-        uint32_t start = atomic_load_explicit(&s->next_record, memory_order_relaxed);
         for (uint32_t n = 0; n < hwm; n++) {
-            uint32_t i = (start + n) % hwm, free = USF_TASK_FREE;
-            if (atomic_load_explicit(&s->tasks[i].state, memory_order_relaxed) == USF_TASK_FREE
-                && atomic_compare_exchange_strong(&s->tasks[i].state, &free, USF_TASK_NEW)) {
-                atomic_store_explicit(&s->next_record, i + 1, memory_order_relaxed);
-                return i;
-            }
+            uint32_t i = (start + n) % hwm, free = 0;
+            _Atomic uint32_t *at = (_Atomic uint32_t *)((char *)word + i * size);
+            if (atomic_load_explicit(at, memory_order_relaxed) == 0 && atomic_compare_exchange_strong(at, &free, as)) return i;
         }
         if (hwm >= s->h->max_tasks || shm_reserve_tasks(s->h, s->shm_dir, hwm + USF_TASK_CHUNK)) return USF_NONE;
         hwm = atomic_load(&s->h->task_hwm);
     }
 }
 
-/* There are as many of these as of tasks.  Most often the one of the same number is free. */
-static uint32_t claim_thread(struct sched *s, uint32_t task, uint32_t proc)
+_Static_assert(USF_TASK_FREE == 0, "claim looks for 0");
+
+static uint32_t claim_record(struct sched *s)
 {
-    uint32_t hwm = atomic_load(&s->h->task_hwm), claim = proc + 1;
-    for (;;) {
-        for (uint32_t n = 0; n < hwm; n++) {
-            uint32_t i = (task + n) % hwm, free = 0;
-            if (atomic_load_explicit(&s->threads[i].claim, memory_order_relaxed) == 0
-                && atomic_compare_exchange_strong(&s->threads[i].claim, &free, claim))
-                return i;
-        }
-        if (hwm >= s->h->max_tasks || shm_reserve_tasks(s->h, s->shm_dir, hwm + USF_TASK_CHUNK)) return USF_NONE;
-        hwm = atomic_load(&s->h->task_hwm);
-    }
+    uint32_t start = atomic_load_explicit(&s->next_record, memory_order_relaxed);
+    uint32_t i = claim(s, &s->tasks->state, sizeof *s->tasks, start, USF_TASK_NEW);
+    if (i != USF_NONE) atomic_store_explicit(&s->next_record, i + 1, memory_order_relaxed);
+    return i;
 }
+
+/* Most often the one of the task's number is free. */
+static uint32_t claim_thread(struct sched *s, uint32_t task, uint32_t proc)
+{ return claim(s, &s->threads->claim, sizeof *s->threads, task, proc + 1); }
 
 int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name)
 {

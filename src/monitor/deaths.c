@@ -151,7 +151,7 @@ static void reap(struct monitor *m, uint32_t i)
         monitor_recover_lock(m);
         USF_POINT("monitor.reap");
         sched_proc_remove(&m->sched, NULL, i, false);
-        sched_tell_monitor(&m->sched);  /* it may have taken the monitors' bits and died before it woke them */
+        sched_tell_monitor(m->shm.h);   /* it may have taken the monitors' bits and died before it woke them */
     }
     monitor_unlock(m);
     sharing_tell_helpers_of_processes(m);
@@ -212,7 +212,7 @@ static void look_at_processes(struct monitor *m)
     m->sharing.elsewhere = elsewhere;
     if (left) sharing_tell_helpers_of_processes(m);
     bool idle = elsewhere && !taken;
-    if (atomic_exchange(&m->idle, idle) && !idle) sched_tell_monitor(&m->sched);      /* the other thread dozes */
+    if (atomic_exchange(&m->idle, idle) && !idle) sched_tell_monitor(m->shm.h);       /* the other thread dozes */
     if (taken || elsewhere) m->empty_since = 0;
     else if (!m->empty_since) m->empty_since = os_now();
 }

@@ -150,6 +150,6 @@ void end_stall(struct monitor *m)
     atomic_store(&m->shm.h->lock_waits, 0);
     uint32_t by = atomic_load(&m->shm.h->stalled);
     if (!by || by == USF_DAMAGED || !atomic_compare_exchange_strong(&m->shm.h->stalled, &by, 0)) return;
-    sched_tell_monitor(&m->sched);      /* each removes those of its pid namespace that have left meanwhile */
+    sched_tell_monitor(m->shm.h);       /* each removes those of its pid namespace that have left meanwhile */
     monitor_tell_deaths(m);
 }

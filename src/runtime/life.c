@@ -342,7 +342,7 @@ static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
         if (!monitor_shows_life(&h->namespace[rt.shm.namespace])) monitor_keep(h, rt.shm.namespace);
         atomic_store(&h->lock_waits, 1);
         atomic_store(&h->lock_stuck, ~0u);      /* each monitor looks after its pid namespace */
-        sched_tell_monitor(&rt.sched);
+        sched_tell_monitor(rt.sched.h);
         return false;
     }
     rt_desert();

@@ -113,7 +113,7 @@ static void forget_last_program(void)
     rt.start_time = os_start_time(rt.pid);
     if (!shm_replace(rt.shm.h, rt.shm.namespace, rt.pid, rt.start_time)) return;
     monitor_keep(rt.shm.h, rt.shm.namespace);
-    sched_tell_monitor(&rt.sched);
+    sched_tell_monitor(rt.sched.h);
 }
 
 /* An instance ends when no process has taken part for a while, perhaps just between our opening and

@@ -73,12 +73,6 @@ void sched_answer(struct sched *s)
 
 #define ASK_LOOK_NS  50000000u      /* the monitor may die between the answer and the wake, and before it sees the request */
 
-static void wake_monitor(struct usf_header *h)
-{
-    atomic_fetch_add(&h->monitor_event, 1);
-    os_futex_wake(&h->monitor_event, INT32_MAX);
-}
-
 /* The answer to the latest request.  False: it has not come by then. */
 static bool await(struct usf_header *h, uint64_t deadline)
 {
@@ -88,7 +82,7 @@ static bool await(struct usf_header *h, uint64_t deadline)
         uint64_t now = os_now();
         if (answered == atomic_load(&a->asked)) return true;
         if (now >= deadline) return false;
-        wake_monitor(h);
+        sched_tell_monitor(h);
         os_futex_wait(&a->answered, answered, now + ASK_LOOK_NS < deadline ? now + ASK_LOOK_NS : deadline);
     }
 }

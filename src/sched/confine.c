@@ -41,7 +41,7 @@ bool sched_follow_cpus(struct sched *s, struct sched_self *me, void (*choose)(st
         if (changed) atomic_store(&p->quota, 0);
     }
     core_leave(s, me, &(struct wakes){0});
-    if (changed) core_wake_monitor(s, true);
+    if (changed) sched_tell_monitor(s->h);
     return any;
 }
 

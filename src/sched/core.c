@@ -160,16 +160,10 @@ static bool enter(struct sched *s, struct sched_self *me, bool yields)
 bool core_enter(struct sched *s, struct sched_self *me) { return enter(s, me, false); }
 bool core_enter_to_yield(struct sched *s, struct sched_self *me) { return enter(s, me, true); }
 
-void core_wake_monitor(struct sched *s, bool always)
+static void wake_if_asleep(struct usf_header *h)
 {
-    if (always || (atomic_load_explicit(&s->h->monitor_asleep, memory_order_relaxed)
-                   && atomic_exchange(&s->h->monitor_asleep, 0))) {
-        atomic_fetch_add(&s->h->monitor_event, 1);
-        os_futex_wake(&s->h->monitor_event, INT32_MAX);     /* there may be one for each pid namespace */
-    }
+    if (atomic_load_explicit(&h->monitor_asleep, memory_order_relaxed) && atomic_exchange(&h->monitor_asleep, 0)) sched_tell_monitor(h);
 }
-
-void sched_tell_monitor(struct sched *s) { core_wake_monitor(s, true); }
 
 /* Must the monitor be woken after what has been done under the lock? */
 static bool monitor_is_needed(struct sched *s, const struct wakes *k)
@@ -193,7 +187,7 @@ void core_leave(struct sched *s, struct sched_self *me, struct wakes *k)
     if (USF_UNLIKELY(told)) usf_warn("%s", tell);
     for (uint32_t i = 0; i < k->n; i++)
         if (k->task[i] != me->task && !carrier_claims(s, me, k->task[i])) core_wake(s, k->task[i], false);
-    if (watch) core_wake_monitor(s, false);
+    if (watch) wake_if_asleep(s->h);
     if (USF_UNLIKELY(me->look)) {
         me->look = 0;
         s->look(s);

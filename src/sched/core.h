@@ -222,7 +222,6 @@ bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t
 void core_wake(struct sched *s, uint32_t task, bool at_end);
 /* Have the thread look at its task's state, unless another is executing that just now. */
 void core_rouse(struct usf_thread *t);
-void core_wake_monitor(struct sched *s, bool always);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
 /* Wait until the own task is RUNNING, or was and is IN_KERNEL again.  0, -ETIMEDOUT, -EINTR. */

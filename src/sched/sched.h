@@ -517,7 +517,11 @@ static inline void sched_crit_leave(struct sched *s, struct sched_self *me)
 /* Is it time to see whether there is a monitor?  True: the caller looks. */
 bool sched_look_is_due(struct sched *s);
 /* Wake the monitor, to look at processes and at the lock. */
-void sched_tell_monitor(struct sched *s);
+static inline void sched_tell_monitor(struct usf_header *h)
+{
+    atomic_fetch_add(&h->monitor_event, 1);
+    os_futex_wake(&h->monitor_event, INT32_MAX);    /* there may be one for each pid namespace */
+}
 
 /* Monitor, helper: may any group with tasks in the queues use the core?  Without the lock: as of
  * some moment. */

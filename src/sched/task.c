@@ -37,7 +37,7 @@ void sched_bind(struct sched *s, void *base)
 static void tell_of_join(struct sched *s)
 {
     atomic_fetch_add(&s->h->monitor_event, 1);
-    if (s->kernel || atomic_load(&s->h->monitor_asleep) & USF_MONITORS_ASLEEP) core_wake_monitor(s, true);
+    if (s->kernel || atomic_load(&s->h->monitor_asleep) & USF_MONITORS_ASLEEP) sched_tell_monitor(s->h);
 }
 
 int sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const char *comm,
@@ -282,7 +282,7 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
     }
     if (proc >= s->h->max_procs) return;        /* it has not joined */
     atomic_store(&s->procs[proc].deserted, 1);
-    sched_tell_monitor(s);      /* the lock may have moved on meanwhile: the monitor's look then found nothing */
+    sched_tell_monitor(s->h);   /* the lock may have moved on meanwhile: the monitor's look then found nothing */
 }
 
 /* ---- threads ---------------------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ static void remove_records(struct monitor *m, uint32_t namespace)
         sched_proc_remove(&m->sched, NULL, i, false);
     }
     sharing_end_runs(m->shm.h, namespace);
-    sched_tell_monitor(&m->sched);      /* as after each death (monitor/deaths.c) */
+    sched_tell_monitor(m->shm.h);       /* as after each death (monitor/deaths.c) */
     m->sharing.removes = false;
     m->sharing.gone &= ~(1u << namespace);
     m->sharing.elsewhere &= ~(1u << namespace);

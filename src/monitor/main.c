@@ -127,9 +127,9 @@ static void on_bug(void)
 }
 
 /* A thread that waits for the lock has waited for long: is its owner dead? */
-static bool on_stuck(struct usf_lock *l, uint32_t owner)
+static bool on_stuck(uint32_t owner)
 {
-    if (l == &monitor.shm.h->lock && owner != LOCK_NAME_MONITOR + monitor.shm.namespace) monitor_recover_lock(&monitor);
+    if (owner != LOCK_NAME_MONITOR + monitor.shm.namespace) monitor_recover_lock(&monitor);
     return false;
 }
 

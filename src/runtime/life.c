@@ -332,11 +332,10 @@ static bool owner_runs(uint32_t proc, uint32_t task)
 }
 
 /* A thread has waited long for the scheduler's lock. */
-static bool lock_is_stuck(struct usf_lock *l, uint32_t owner)
+static bool lock_is_stuck(uint32_t owner)
 {
     struct usf_header *h = rt.shm.h;
     uint32_t by = atomic_load(&h->stalled);
-    if (l != &h->lock) return false;
     if (rt_desert_condemned()) return true;
     if (!by || by - 1 == rt.sched.proc) {
         if (!monitor_shows_life(&h->namespace[rt.shm.namespace])) monitor_keep(h, rt.shm.namespace);

@@ -90,7 +90,7 @@ static void release_lock(struct sched *s, struct sched_self *me)
 
 /* Wait for a thread that gives way with a lease.  It may be preempted in that, or have died.
  * False: this process is to go on unscheduled. */
-static bool await_lease(struct usf_lock *lock, struct usf_lease *l, uint64_t *stuck)
+static bool await_lease(struct usf_lease *l, uint64_t *stuck)
 {
     uint64_t now = os_now();
     uint32_t name = atomic_load_explicit(&l->word, memory_order_relaxed);
@@ -102,7 +102,7 @@ static bool await_lease(struct usf_lock *lock, struct usf_lease *l, uint64_t *st
     if (!*stuck) *stuck = now + LOCK_STUCK_NS;
     if (now >= *stuck) {
         *stuck = now + LOCK_STUCK_NS;
-        if (usf_lock_on_stuck && usf_lock_on_stuck(lock, name)) return false;
+        if (usf_lock_on_stuck && usf_lock_on_stuck(name)) return false;
     }
     USF_POINT("lease.awaited");
     os_futex_wait(&l->word, name, now + LEASE_SLEEP_NS);    /* no thread wakes it: it ends by its time limit */
@@ -117,7 +117,7 @@ static bool own_all(struct sched *s, struct sched_self *me, bool yields)
         struct usf_lease *busy;
         if (USF_LIKELY(!usf_cores_any(s->h->lock.leases)) || !(busy = lease_end(s, me, yields))) return true;
         lock_release(&s->h->lock, me->lock_name);
-        if (!await_lease(&s->h->lock, busy, &stuck)) break;
+        if (!await_lease(busy, &stuck)) break;
     }
     return false;
 }

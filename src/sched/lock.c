@@ -8,7 +8,7 @@
 #include "os/os.h"
 #include "sched/times.h"
 
-bool (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
+bool (*usf_lock_on_stuck)(uint32_t owner);
 
 static bool try_word(struct usf_lock *l, uint32_t as)
 {
@@ -31,7 +31,7 @@ static void sleep_on_word(struct usf_lock *l)
 static bool gives_up(struct usf_lock *l)
 {
     uint32_t w = atomic_load_explicit(&l->word, memory_order_relaxed) & ~LOCK_SLEEPERS;
-    return w && usf_lock_on_stuck && usf_lock_on_stuck(l, w);
+    return w && usf_lock_on_stuck && usf_lock_on_stuck(w);
 }
 
 bool lock_acquire_slow(struct usf_lock *l, uint32_t owner)

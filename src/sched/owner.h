@@ -22,6 +22,6 @@ static inline uint32_t lock_name(uint32_t task, uint32_t proc, uint32_t namespac
 /* lock_acquire calls this, with the owner's name, when it has waited for long, and then
  * periodically.  Initially null.  It wakes the monitor, and may call lock_recover.  True:
  * lock_acquire gives up and returns false, which it does in no other case. */
-extern bool (*usf_lock_on_stuck)(struct usf_lock *l, uint32_t owner);
+extern bool (*usf_lock_on_stuck)(uint32_t owner);
 
 #endif

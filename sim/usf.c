@@ -201,7 +201,7 @@ static void set_at_rest(struct sim_thread *t, bool rests, bool yields)
 void sim_usf_leave(struct sim *s, struct sim_inst *i)
 {
     hook(s->monitor);
-    if (i->view->s.proc != USF_NONE) sched_proc_remove(&s->monitor->s, 0, i->view->s.proc, false);
+    if (i->view->s.proc != USF_NONE) sched_proc_remove(&s->monitor->s, i->view->s.proc, false);
     for (uint32_t id = i->threads; id; id = sim_thread(s, id - 1)->next_of_inst) {
         struct sim_thread *t = sim_thread(s, id - 1);
         if (t->self.task != USF_NONE) forget(&s->monitor->s, t->self.task);

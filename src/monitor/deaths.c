@@ -150,7 +150,7 @@ static void reap(struct monitor *m, uint32_t i)
     if (names(&m->sched.procs[i], m->shm.namespace, w)) {
         monitor_recover_lock(m);
         USF_POINT("monitor.reap");
-        sched_proc_remove(&m->sched, NULL, i, false);
+        sched_proc_remove(&m->sched, i, false);
         sched_tell_monitor(m->shm.h);   /* it may have taken the monitors' bits and died before it woke them */
     }
     monitor_unlock(m);
@@ -180,7 +180,7 @@ static void take_off_deserter(struct monitor *m, uint32_t i)
 {
     if (atomic_load(&m->shm.h->stalled) || atomic_load(&m->sched.procs[i].state) != USF_PROC_ACTIVE) return;
     monitor_lock(m);
-    sched_proc_remove(&m->sched, NULL, i, true);
+    sched_proc_remove(&m->sched, i, true);
     monitor_unlock(m);
 }
 

@@ -324,14 +324,14 @@ int  sched_proc_join(struct sched *s, int32_t pid, uint64_t start_time, const ch
                      const struct os_cpuset *cpus, uint32_t run);
 /* Take the process and all its tasks off: it leaves or is about to exec (lives: its threads may
  * still look at their records, which are kept until it is dead), or it died. */
-void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives);
+void sched_proc_remove(struct sched *s, uint32_t proc, bool lives);
 
-/* The same for the own process, *proc being its number.  False: another thread has just taken it
- * off, and perhaps on again. */
+/* The same for the own process, by a thread that may have a task; *proc is its number.  False:
+ * another thread has just taken it off, and perhaps on again. */
 bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc);
 
-/* After sched_proc_remove of the own process (which was number proc), if it lives on: its other
- * threads find that they have no task any more.  for_good: it will not join again. */
+/* After sched_leave, if the process (which was number proc) lives on: its other threads find that
+ * they have no task any more.  for_good: it will not join again. */
 void sched_left(struct sched *s, uint32_t proc, bool for_good);
 
 /* For a monitor: wake all threads that sleep, except those of process number `but`, so that they

@@ -219,11 +219,10 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
     me->task = USF_NONE;
 }
 
-void sched_proc_remove(struct sched *s, struct sched_self *me, uint32_t proc, bool lives)
+void sched_proc_remove(struct sched *s, uint32_t proc, bool lives)
 {
-    struct sched_self nobody = {.task = USF_NONE};
-    if (!me) me = &nobody;
-    if (core_enter(s, me)) remove_proc(s, me, proc, !lives);
+    struct sched_self me = {.task = USF_NONE};
+    if (core_enter(s, &me)) remove_proc(s, &me, proc, !lives);
 }
 
 bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc)

@@ -39,7 +39,7 @@ static void remove_records(struct monitor *m, uint32_t namespace)
         if (atomic_load(&p->state) == USF_PROC_FREE || p->namespace != namespace) continue;
         monitor_beats(m);
         USF_POINT("sharing.remove");
-        sched_proc_remove(&m->sched, NULL, i, false);
+        sched_proc_remove(&m->sched, i, false);
     }
     sharing_end_runs(m->shm.h, namespace);
     sched_tell_monitor(m->shm.h);       /* as after each death (monitor/deaths.c) */

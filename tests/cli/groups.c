@@ -48,7 +48,6 @@ int main(int argc, char **argv)
     sched_wake(&s, &me, &(uint32_t){waits}, 1);
     while (atomic_load(&s.tasks[waits].state) != USF_TASK_FREE) sched_yield_core(&s, &me, false), usleep(1000);
     pthread_join(t, NULL);
-    uint32_t proc = s.proc;
-    sched_proc_remove(&s, &me, proc, true);
-    return shm_retire_if_empty(&shm, NULL) ? 0 : 1;
+    uint32_t proc;
+    return sched_leave(&s, &me, &proc) && shm_retire_if_empty(&shm, NULL) ? 0 : 1;
 }

@@ -199,7 +199,7 @@ static void step(void)
     uint8_t op = fuzz_u8(&in) % 32, what = fuzz_u8(&in);
     uint32_t gen = atomic_load(&h->policy_gen);
     struct wakes k = {0};
-    if (op == 31 && exists(what % PROCS)) sched_proc_remove(&S, NULL, what % PROCS, false);
+    if (op == 31 && exists(what % PROCS)) sched_proc_remove(&S, what % PROCS, false);
     FUZZ_CHECK(core_enter(&S, &me));
     if (op != 31) locked_step(op, what, &k);
     /* What a policy that has just been replaced kept from idle cores, the monitor's next look puts there. */

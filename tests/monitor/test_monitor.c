@@ -301,7 +301,7 @@ static void after_one_core(pthread_t t, pid_t monitor)
 {
     pthread_join(t, NULL);
     sched_detach(&sched, &spinner, false);
-    sched_proc_remove(&sched, NULL, sched.proc, true);
+    sched_proc_remove(&sched, sched.proc, true);
     kill(monitor, SIGKILL);
     waitpid(monitor, NULL, 0);
     EXPECT(shm_retire_if_empty(&test_shm, test_config.dir));
@@ -421,7 +421,7 @@ static int test_looks(void)
     }
     EXPECT(test_shm.h->moved_ns == moved);
     s.namespace = 0;
-    sched_proc_remove(&s, NULL, s.proc, false);
+    sched_proc_remove(&s, s.proc, false);
     ends(test_monitor(false));
     return check_end();
 }

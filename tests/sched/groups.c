@@ -141,7 +141,7 @@ static void own(void)
     CHECK(sched_group_end(&s, &me, g) == 0 && sched_group_end(&s, &me, g) == -ESRCH && s.tasks[me.task].pol.group == first_of(&s));
     sched_detach(&s, &me, false);
     uint32_t proc = other.proc;
-    sched_proc_remove(&other, NULL, proc, true);
+    sched_proc_remove(&other, proc, true);
     sched_left(&other, proc, true);
     CHECK(sched_group_make(&other, &me, "g", 100, 0, NULL, 0) == -ESTALE);
     end_instance();
@@ -187,7 +187,7 @@ static void full(void)
     CHECK(sched_group_make(&other, &me, "one more", 100, 0, NULL, 0) == -EAGAIN);
     CHECK(sched_group_end(&s, &me, first_of(&s) + 1) == 0);
     CHECK(sched_group_make(&other, &me, "one more", 100, 0, NULL, 0) == (int)first_of(&s) + 1);
-    sched_proc_remove(&monitor, NULL, s.proc, false);
+    sched_proc_remove(&monitor, s.proc, false);
     CHECK(count_groups(&other, s.proc) == 0 && count_groups(&other, other.proc) == 2);
     end_instance();
 }
@@ -226,8 +226,8 @@ static void leaves(void)
             CHECK(change(task, i % 2 ? make("one of many", 100 + (uint32_t)i, NULL) : first_of(&s)) == 0);
         }
         CHECK(count_groups(&s, proc) == 4 && s.procs[proc].nr_groups == 4);
-        if (dead) sched_proc_remove(&monitor, NULL, proc, false);
-        else sched_proc_remove(&s, NULL, proc, true);
+        if (dead) sched_proc_remove(&monitor, proc, false);
+        else sched_proc_remove(&s, proc, true);
         CHECK(count_groups(&other, proc) == 0 && count_groups(&other, other.proc) == 1 && s.procs[proc].group == USF_NONE);
         CHECK(s.h->nr_ready == 0);
         end_instance();

@@ -29,7 +29,7 @@ void end_instance(void)
 {
     struct sched cleaner;
     bind_view(&cleaner);
-    for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, NULL, i, false);
+    for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, i, false);
     for (uint32_t i = 0; i < atomic_load(&shm.h->group_hwm); i++) CHECK(atomic_load(&cleaner.groups[i].state) == USF_GROUP_FREE);
     CHECK(shm_retire_if_empty(&shm, dir));
     shm_close(&shm);

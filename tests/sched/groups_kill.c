@@ -207,7 +207,7 @@ static void clear_away(pid_t pid)
     char why[160];
     uint32_t proc = record_of(pid);
     sched_recover(&s, is_dead, 0);
-    if (proc != USF_NONE) sched_proc_remove(&s, NULL, proc, false);
+    if (proc != USF_NONE) sched_proc_remove(&s, proc, false);
     for (uint32_t i = 0; i < atomic_load(&s.h->group_hwm); i++)
         if (atomic_load(&s.groups[i].state) == USF_GROUP_ACTIVE) EXPECT(s.procs[s.groups[i].proc].pid == stays);
     EXPECT(sched_check(&s, why, sizeof why));
@@ -227,7 +227,7 @@ static void be_monitor(pid_t pid, const char *point, unsigned visit)
         sched_set_quota(&s, of_other, stays, 1, 1);
         sched_set_quota(&s, of_other, stays, USF_NONE, 1);
     }
-    if (proc != USF_NONE) sched_proc_remove(&s, NULL, proc, false);
+    if (proc != USF_NONE) sched_proc_remove(&s, proc, false);
     _exit(0);
 }
 

@@ -87,7 +87,7 @@ int main(void)
     CHECK(futex(FUTEX_WAIT, 0) == 0 && !waiter);
     pthread_join(t, 0);
     sched_detach(&s, &me, false);
-    sched_proc_remove(&s, 0, (uint32_t)proc, false);
+    sched_proc_remove(&s, (uint32_t)proc, false);
     CHECK(shm_retire_if_empty(&m, dir));
     shm_close(&m);
     CHECK(rmdir(dir) == 0);

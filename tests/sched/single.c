@@ -34,8 +34,8 @@ static void join(const struct os_cpuset *cpus)
 /* As an exec that fails. */
 static void leave_and_join(struct sched_self *me, const struct os_cpuset *cpus)
 {
-    uint32_t proc = s.proc;
-    sched_proc_remove(&s, me, proc, true);
+    uint32_t proc;
+    CHECK(sched_leave(&s, me, &proc));
     me->joining = 1;
     join(cpus);
     me->joining = 0;
@@ -574,7 +574,7 @@ int main(int argc, char **argv)
     test->run(&cpus);
     sched_bind(&cleaner, shm.h);
     CHECK(sched_use_policy(&cleaner, NULL, why, sizeof why) == 0);
-    for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, NULL, i, false);
+    for (uint32_t i = 0; i < atomic_load(&shm.h->proc_hwm); i++) sched_proc_remove(&cleaner, i, false);
     CHECK(shm_retire_if_empty(&shm, dir));
     shm_close(&shm);
     CHECK(rmdir(dir) == 0);

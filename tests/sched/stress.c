@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     CHECK(sched_is_valid(&S, why, sizeof why), "%s", why);
     CHECK(S.h->nr_ready == 0);
     for (uint32_t k = 0; k < S.h->nr_cores; k++) CHECK(core_state(S.cores[k].word) == USF_CORE_IDLE);
-    sched_proc_remove(&S, 0, S.proc, true);
+    sched_proc_remove(&S, S.proc, true);
     CHECK(shm_retire_if_empty(&m, 0));
     return 0;
 }

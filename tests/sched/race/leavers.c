@@ -21,8 +21,8 @@ static void depart(struct thread *t)
     if (!atomic_exchange(&one, 0)) return;
     if (is_in(t)) {
         sched_crit_enter(&t->self);
-        uint32_t proc = s->proc;
-        sched_proc_remove(s, &t->self, proc, true);
+        uint32_t proc;
+        CHECK(sched_leave(s, &t->self, &proc));
         t->attached = false;
         usleep(below(t, 300));
         t->self.joining = 1;

@@ -184,7 +184,7 @@ static int episode(uint64_t seed, const char *dir)
     for (int i = 0; i < LEAVERS && e.departures; i++) pthread_join(leavers[i].pthread, 0);
     pthread_join(mon, 0);
     check_end();
-    for (uint32_t i = 0, n = atomic_load(&header->proc_hwm); i < n; i++) sched_proc_remove(&watching, 0, i, false);
+    for (uint32_t i = 0, n = atomic_load(&header->proc_hwm); i < n; i++) sched_proc_remove(&watching, i, false);
     if (e.traced) end_recording(rec);
     CHECK(shm_retire_if_empty(&m, dir));
     shm_close(&m);

@@ -159,7 +159,7 @@ void rt_float_go_home(struct rt_thread *t)
     if (t->self.crit) return;
     t->self.stays++;            /* not away again while it waits for a core */
     sched_leave_core(&rt.sched, &t->self, true);
-    carrier_await_home(&rt.sched, &t->self, poke);
+    carrier_await_home(&rt.sched, &t->self);
     sched_return_core(&rt.sched, &t->self);
     t->self.stays--;
 }

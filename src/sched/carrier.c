@@ -610,7 +610,7 @@ bool carrier_try_home(struct sched *s, struct sched_self *me)
     return true;
 }
 
-void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int32_t tid))
+void carrier_await_home(struct sched *s, struct sched_self *me)
 {
     uint32_t task = me->task;
     if (task == USF_NONE) return;
@@ -618,7 +618,7 @@ void carrier_await_home(struct sched *s, struct sched_self *me, void (*poke)(int
     atomic_store(&me->home->wanted, task + 1);
     USF_POINT("carrier.wanted");
     while (!carrier_try_home(s, me) && me->task == task) {
-        poke(me->home->tid);
+        s->poke(me->home->tid);
         carrier_leave(s, me, os_now() + PARK_POKE_NS);
     }
     atomic_store(&me->home->wanted, 0);

@@ -139,7 +139,7 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         }
         carrier_flush(s, me);
         if (carrier_is_asked_home(me) && s->poke) {
-            carrier_await_home(s, me, s->poke);
+            carrier_await_home(s, me);
             continue;
         }
         carrier_make_room(s, me);

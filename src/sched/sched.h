@@ -195,7 +195,7 @@ struct sched {
     _Atomic uint32_t spare_lock;
     uint32_t spares;            /* carrier + 1: the first that has no owner */
     void (*switched)(struct sched_self *to, struct sched_self *from);   /* `to` is executed where `from` was; either may be an idle loop's */
-    void (*poke)(int32_t tid);                  /* interrupt that kernel thread, so that its thread makes room */
+    void (*poke)(int32_t tid);                  /* interrupt that kernel thread, so that its thread makes room (carrier_make_room) */
     bool (*map_idle)(struct carrier *k);        /* what is needed before its thread leaves it: stack, context; false: there is no memory */
     void (*make_idle)(struct carrier *k);       /* the idle loop in it: idle, at */
     void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */

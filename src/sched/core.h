@@ -134,8 +134,6 @@ struct group_traits {
 };
 /* The free record is a group of the process from now on; usf_proc.nr_groups counts it. */
 void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struct group_traits *g);
-/* It has no tasks. */
-void core_end_group(struct sched *s, uint32_t group);
 /* All of a process that leaves; gone: what their tasks have counted. */
 void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone);
 /* What its cores are, and its own ones (none: it has none): from those of its process, and those

@@ -146,7 +146,8 @@ void core_make_group(struct sched *s, uint32_t group, uint32_t proc, const struc
     usf_dassert(group_is_valid(s, group));
 }
 
-void core_end_group(struct sched *s, uint32_t group)
+/* It has no tasks. */
+static void end_group(struct sched *s, uint32_t group)
 {
     struct usf_group *g = &s->groups[group];
     usf_assert(!g->pol.nr_tasks);
@@ -165,10 +166,10 @@ void core_end_groups(struct sched *s, uint32_t proc, struct usf_counters *gone)
     for (uint32_t i = 0; i < s->pol.nr_groups && p->nr_groups > 1; i++) {
         if (s->groups[i].proc != proc || i == first || atomic_load(&s->groups[i].state) != USF_GROUP_ACTIVE) continue;
         core_add_counters(&s->groups[first].gone, &s->groups[i].gone);
-        core_end_group(s, i);
+        end_group(s, i);
     }
     *gone = s->groups[first].gone;
-    core_end_group(s, first);
+    end_group(s, first);
     __atomic_store_n(&p->group, USF_NONE, __ATOMIC_RELAXED);
 }
 
@@ -335,7 +336,7 @@ int sched_group_end(struct sched *s, struct sched_self *me, uint32_t group)
         if (!r) {
             bool exclusive = s->groups[group].kind == USF_GROUP_EXCLUSIVE;
             core_add_counters(&s->groups[first].gone, &s->groups[group].gone);
-            core_end_group(s, group);
+            end_group(s, group);
             if (exclusive) divide(s, s->proc);
             core_fill_each(s, &k);
         }

@@ -77,7 +77,7 @@ static bool looks_after_lease(struct monitor *m)
 static bool name_is_dead(void *arg, uint32_t name)
 {
     struct monitor *m = arg;
-    bool locks = (atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name;
+    bool locks = lock_owner(&m->shm.h->lock) == name;
     if (locks && looks_after_lease(m)) return false;
     if (is_dead(arg, name)) return true;
     sharing_let_in(arg);

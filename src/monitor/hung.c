@@ -48,7 +48,7 @@ static uint32_t cpu_us(const struct usf_namespace *sp) { return (uint32_t)(os_pr
  * is the note of the process that looked then, which may not have known. */
 static bool is_in_policy(struct usf_header *h, uint32_t namespace)
 {
-    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + namespace;
+    bool owns = lock_owner(&h->lock) == LOCK_NAME_MONITOR + namespace;
     uint32_t is = cpu_us(&h->namespace[namespace]), was = atomic_load(&h->namespace[namespace].missed.cpu_us);
     return owns && is && was && is - was < 1u << 31 && is - was >= LOOPS_NS / 1000;
 }
@@ -60,7 +60,7 @@ static bool is_to_be_waited_for(struct usf_header *h, uint32_t namespace)
 {
     const struct usf_namespace *sp = &h->namespace[namespace];
     int32_t pid = atomic_load(&sp->monitor_pid), tid = atomic_load(&sp->monitor_tid);
-    bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + namespace;
+    bool owns = lock_owner(&h->lock) == LOCK_NAME_MONITOR + namespace;
     char first = os_thread_state(pid, pid), other = tid > 0 ? os_thread_state(pid, tid) : 0;
     bool runs = first == 'R' || other == 'R', unseen = !first && !other;
     return (runs || (owns && unseen)) && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, namespace);

@@ -249,7 +249,7 @@ static void look_at_self(int sig)
     (void)sig;
     if (h) {
         uint64_t is = atomic_load(&own_namespace(&monitor)->beat);
-        bool owns = (atomic_load(&h->lock.word) & ~LOCK_SLEEPERS) == LOCK_NAME_MONITOR + monitor.shm.namespace;
+        bool owns = lock_owner(&h->lock) == LOCK_NAME_MONITOR + monitor.shm.namespace;
         if (is == beat && owns && atomic_load(&own_namespace(&monitor)->monitor) == own_word()) {
             atomic_store(&own_namespace(&monitor)->looped, 1);
             _exit(1);

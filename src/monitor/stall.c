@@ -30,7 +30,7 @@
  * that one counts as its owner, too. */
 static bool owns(struct monitor *m, uint32_t name)
 {
-    if ((atomic_load(&m->shm.h->lock.word) & ~LOCK_SLEEPERS) == name) return true;
+    if (lock_owner(&m->shm.h->lock) == name) return true;
     for (uint32_t i = 0; i < m->shm.h->nr_cores; i++)
         if (atomic_load(&m->sched.cores[i].lease.word) == name) return true;
     return false;

@@ -30,8 +30,8 @@ static void sleep_on_word(struct usf_lock *l)
 
 static bool gives_up(struct usf_lock *l)
 {
-    uint32_t w = atomic_load_explicit(&l->word, memory_order_relaxed) & ~LOCK_SLEEPERS;
-    return w && usf_lock_on_stuck && usf_lock_on_stuck(w);
+    uint32_t owner = lock_owner(l);
+    return owner && usf_lock_on_stuck && usf_lock_on_stuck(owner);
 }
 
 bool lock_acquire_slow(struct usf_lock *l, uint32_t owner)

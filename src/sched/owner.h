@@ -19,6 +19,10 @@ static inline uint32_t lock_name(uint32_t task, uint32_t proc, uint32_t namespac
     return proc != USF_NONE ? LOCK_NAME_PROC + proc : LOCK_NAME_MONITOR + namespace;
 }
 
+/* The name of the lock's owner; 0: it is free. */
+static inline uint32_t lock_owner(const struct usf_lock *l)
+{ return atomic_load(&l->word) & ~LOCK_SLEEPERS; }
+
 /* lock_acquire calls this, with the owner's name, when it has waited for long, and then
  * periodically.  Initially null.  It wakes the monitor, and may call lock_recover.  True:
  * lock_acquire gives up and returns false, which it does in no other case. */

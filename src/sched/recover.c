@@ -171,7 +171,7 @@ bool core_is_sound(struct sched *s, uint32_t name)
     char why[160];
     uint32_t tasks = 0, ready = 0, hwm = atomic_load(&s->h->task_hwm);
     /* A thread that was taken for dead does not own the lock any more. */
-    if ((atomic_load_explicit(&s->h->lock.word, memory_order_relaxed) & ~LOCK_SLEEPERS) != name) return true;
+    if (lock_owner(&s->h->lock) != name) return true;
     if (usf_cores_any(s->h->lock.leases)) return true;      /* leased tasks change without the lock */
     if (!sched_is_valid(s, why, sizeof why)) return usf_warn("%s", why), false;
     for (uint32_t i = 0; i < s->h->nr_cores; i++)

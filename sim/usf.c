@@ -11,6 +11,7 @@
 #include "sim/internal.h"
 #include "os/os.h"
 #include "policy/policy.h"
+#include "sched/watch.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define USF_MONITOR_INTERNAL_H
 
 #include "monitor/monitor.h"
-#include "sched/sched.h"
+#include "sched/watch.h"
 #include "sharing/sharing.h"
 #include "shm/shm.h"
 #include <pthread.h>

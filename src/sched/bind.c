@@ -24,6 +24,7 @@
  * usf (medians of 10 runs).  Whether another CPU idled meanwhile was not recorded, so this case is open. */
 #include "sched/core.h"
 #include "sched/times.h"
+#include "sched/watch.h"
 
 void bind_choose(struct sched *s)
 {

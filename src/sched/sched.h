@@ -96,51 +96,6 @@ struct sched_spin {
 struct sched_spinner { uint32_t task, turn; };
 #define SCHED_SPINNERS_MAX 64u
 
-/* A task whose core the monitor took because its thread slept in the kernel unseen. */
-struct sched_unseen {
-    uint32_t task;
-    bool awake;                 /* at the last look */
-    uint64_t lost_in_calls;     /* usf_counters.lost_in_calls then: if it is the same now, the task has had no core since */
-};
-#define SCHED_UNSEEN_MAX 64u
-
-/* A thread that runs without a scheduling point and has the wrong binding, as the last look at its
- * core found it. */
-struct sched_astray {
-    uint64_t word;              /* the core's; 0: no such thread */
-    uint32_t to;                /* the core to bind it to; USF_NONE: its own mask holds */
-    uint64_t again, pause;      /* ns: time of the next attempt to place it, and from that one to the next */
-};
-/* There is such a thread, and few attempts were made: look again soon. */
-static inline bool sched_is_newly_astray(const struct sched_astray *a) { return a->word && a->pause <= 8 * ASTRAY_NS; }
-
-struct os_cpuset;
-struct sched_watcher {          /* what the monitor remembers between two looks */
-    uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], release[USF_MAX_CORES], since[USF_MAX_CORES], signalled[USF_MAX_CORES];
-    uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* last preemption signal because of give_way_at: when, ns; the core's word then */
-    uint32_t due[USF_MAX_CORES], nr_due;    /* tasks whose threads the look under way signals for that */
-    uint64_t starving_since[USF_MAX_CORES]; /* ns: since when the policy leaves a core free although a task may run there, */
-    uint32_t starving[USF_MAX_CORES];       /* ... and in how many looks */
-    uint64_t unresponsive_since[USF_MAX_CORES]; /* ns: first preemption signal after P that the thread has not answered, */
-    uint32_t unresponsive[USF_MAX_CORES];   /* ... and their number */
-    uint32_t asleep[USF_MAX_CORES];
-    uint64_t looked[USF_MAX_CORES];         /* ns: when its thread's state was last asked for */
-    uint32_t quiet;             /* looks in a row without anything waiting */
-    uint32_t next_sample;       /* task (policy `linux`) or core to look at */
-    uint64_t sampled;           /* ns: when a core was last looked at without cause */
-    uint64_t sample_pause;      /* ... and how long until the next time */
-    uint64_t sites;             /* spin loops that its process had then */
-    struct sched_astray astray[USF_MAX_CORES];
-    uint32_t next_by_kernel;    /* task: the first that look_at_kernel_run asks */
-    bool any_astray;            /* what sched_watch_binding has answered last */
-    struct sched_unseen unseen[SCHED_UNSEEN_MAX];
-    uint32_t nr_unseen;
-};
-
-/* This process's view of an instance.  One per process (one per instance in tests and
- * simulator). */
-#define SCHED_POLICY_HUNG "an operation of it did not return"
-
 /* Of a task of this process whose thread floats. */
 struct sched_floating {
     struct sched_self *_Atomic self;
@@ -152,6 +107,8 @@ struct sched_floating {
 struct trace_map;
 struct carrier;
 struct arch_context;
+/* This process's view of an instance.  One per process (one per instance in tests and
+ * simulator). */
 struct sched {
     struct usf_header *h;
     struct trace_map *_Atomic trace;    /* where events go during a recording, else null (src/sched/ring.h) */
@@ -213,7 +170,7 @@ struct sched {
     uint64_t spin_deadline;
     struct sched_spin *spins;   /* the process's own, USF_MAX_TASKS of them; null: no predicate probes */
     bool (*probe)(uint32_t place, const void *regs);         /* is that wait over?  Fast; the answer holds for the moment only */
-    struct sched_watcher *watch;
+    struct sched_watcher *watch;        /* monitor: watch.h; else null */
     _Atomic uint32_t unfit;     /* monitor: 1: its container has no object of the policy in force, and no members: end */
     _Atomic uint32_t next_record;   /* hint: where to look for a free task */
 };
@@ -309,7 +266,6 @@ void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
 /* The mask and affinity for a set of CPUs: one core, a whole cache or node, or the mask; none for
  * all of the instance's CPUs. */
-struct os_cpuset;
 void sched_affinity_of(struct sched *s, const struct os_cpuset *cpus, struct sched_attributes *w);
 /* Before a fork or exec: note the process's weight and priority, with which it, or the child with
  * its copy of this memory, joins. */
@@ -409,8 +365,7 @@ static inline void sched_waits_for(struct sched *s, struct sched_self *me, uint3
     atomic_store_explicit(&t->wait_kind, (uint16_t)kind, memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
 }
-/* Spin before blocking?  For how many ns at most (0: another task wants the core, or it does not
- * pay), and what came of it: how long it took, or UINT64_MAX. */
+/* Does a task wait for a core? */
 static inline bool sched_core_is_wanted(struct sched *s)
 { return atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) != 0; }
 /* All tasks that wait for a core are of the thread's own group. */
@@ -419,6 +374,8 @@ static inline bool sched_only_own_wait(const struct sched *s, const struct sched
     return me->task != USF_NONE
            && __atomic_load_n(&s->groups[s->tasks[me->task].pol.group].pol.nr_ready, __ATOMIC_RELAXED) == atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed);
 }
+/* Spin before blocking?  For how many ns at most (0: another task wants the core, or it does not
+ * pay), and what came of it: how long it took, or UINT64_MAX. */
 uint64_t sched_spin_budget(struct sched *s, struct sched_self *me);
 void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
 /* Make blocked tasks ready, SCHED_WAKE_BATCH of them for each time that it takes the lock.  A task
@@ -523,45 +480,17 @@ static inline void sched_tell_monitor(struct usf_header *h)
     os_futex_wake(&h->monitor_event, INT32_MAX);    /* there may be one for each pid namespace */
 }
 
-/* Monitor, helper: may any group with tasks in the queues use the core?  Without the lock: as of
- * some moment. */
-bool sched_is_waited_for(struct sched *s, uint32_t core);
-
-#define SCHED_ELSEWHERE '?'
-/* Should the caller, the monitor or a per-user helper, send a preemption signal to a running thread now?
- *   age        ns since the thread's last scheduling point
- *   signalled  the thread's age at its last preemption signal; 0: it has had none
- * The first signal is due at once, each further one when the age is 8 times that at the last signal.  From the time of the progress
- * guarantee on a signal is due at every call. */
-static inline bool sched_signal_is_due(const struct sched *s, uint64_t age, uint64_t signalled)
-{ return age >= PREEMPT_AGAIN * signalled || age >= s->h->progress_ns; }
-/* Monitor: before its first look. */
-void sched_watch_begin(struct sched *s);
-/* Monitor: one look at everything.  preempt: send this task's thread the preemption signal.  state:
- * the kernel's 'R', 'S', ... of its thread; 'X': it has ended; SCHED_ELSEWHERE: the monitor of
- * another pid namespace looks after it.
- * Returns ns until it wants the next look, UINT64_MAX: not before monitor_event changes. */
-uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
-                     char (*state)(void *arg, uint32_t task), void *arg);
-
-/* Monitor: place the threads that run without a scheduling point.  astray: what the last call saw,
- * of each core.  True: some thread has the wrong binding; a helper may have to tell it. */
-bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_CORES]);
-/* Monitor, helper: must the core's thread be placed now?  a: what the last call found there. */
-bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now);
 /* The calling thread has a core: it binds itself to that, or takes its own mask back. */
 void sched_place_self(struct sched *s, struct sched_self *me);
 
 /* Monitor: the thread that the core's word names has ended, and its process lives on. */
 void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);
 
-/* Monitor: nothing waits and no core is in use: it may sleep. */
-bool sched_is_quiet(struct sched *s);
-
 /* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it
  * left half done.  is_dead: is the holder of this lock name (owner.h) dead? */
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 /* Monitor: the same, and coop replaces the policy in force. */
+#define SCHED_POLICY_HUNG "an operation of it did not return"
 void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void *arg, uint32_t name), void *arg);
 
 /* Whole-object check, for the expensive asserts, the monitor, `usf doctor` and `usf dump`: true, or

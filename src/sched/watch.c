@@ -10,6 +10,7 @@
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/times.h"
+#include "sched/watch.h"
 
 static bool is_unresponsive(struct sched *s, uint32_t core, uint64_t now, uint64_t age, uint64_t ns)
 {

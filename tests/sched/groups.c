@@ -3,6 +3,7 @@
  * One thread does everything, and the clock is the test's: so all of it is the same in each run.  The build asserts at
  * each release of the scheduler lock that all records agree (core_is_sound). */
 #include "groups.h"
+#include "sched/watch.h"
 
 static struct sched s, other, monitor;
 

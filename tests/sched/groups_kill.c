@@ -21,6 +21,7 @@
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/lock.h"
+#include "sched/watch.h"
 #include "shm/shm.h"
 
 enum { THREADS = 4, GROUPS = 3, VISITS = 3, STUCK_S = 20 };

@@ -9,7 +9,7 @@
 #include "../check.h"
 #include "os/os.h"
 #include "sched/owner.h"
-#include "sched/sched.h"
+#include "sched/watch.h"
 #include "shm/shm.h"
 
 static struct sched s, cleaner;

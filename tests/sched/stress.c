@@ -11,7 +11,7 @@
 
 #include "../check.h"
 #include "base/base.h"
-#include "sched/sched.h"
+#include "sched/watch.h"
 #include "shm/shm.h"
 
 #define THREADS 24

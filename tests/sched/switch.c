@@ -24,6 +24,7 @@
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/lock.h"
+#include "sched/watch.h"
 #include "shm/shm.h"
 
 enum { THREADS = 5, WORKERS = 2, SWITCHES = 100, KILLS = 24, STUCK_S = 20 };

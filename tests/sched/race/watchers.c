@@ -1,5 +1,6 @@
 /* tests/sched/race/watchers.c - who looks on: the monitor, and somebody who records.  SPDX-License-Identifier: Apache-2.0 */
 #include "race.h"
+#include "sched/watch.h"
 #include <string.h>
 #include <sys/mman.h>
 

@@ -20,19 +20,20 @@ static bool is_unresponsive(struct sched *s, uint32_t core, uint64_t now, uint64
     return m->unresponsive[core] > UNRESPONSIVE_SIGNALS && now - m->unresponsive_since[core] >= ns;
 }
 
-/* Has the thread on the core not come to a scheduling point since the last look?  If it has, its
- * time begins anew. */
+bool sched_runs_on(const struct sched *s, uint32_t core, uint64_t w, uint64_t now, struct sched_seen *seen)
+{
+    struct sched_seen is = {.word = w, .progress = atomic_load(&s->cores[core].progress), .since = now};
+    if (core_task(w) < USF_MAX_TASKS) is.release = atomic_load(&s->tasks[core_task(w)].release);
+    bool same = is.word == seen->word && is.progress == seen->progress && is.release == seen->release;
+    if (same && core_state(w) == USF_CORE_RUNNING && !(is.release & USF_RELEASE_PROVISIONAL)) return true;
+    *seen = is;
+    return false;
+}
+
 static bool runs_on(struct sched *s, uint32_t core, uint64_t w, uint64_t now)
 {
     struct sched_watcher *m = s->watch;
-    uint64_t progress = atomic_load(&s->cores[core].progress), release = atomic_load(&s->tasks[core_task(w)].release);
-    if (w == m->word[core] && progress == m->progress[core] && release == m->release[core] && !(release & USF_RELEASE_PROVISIONAL))
-        return true;
-    m->word[core] = w;
-    m->progress[core] = progress;
-    m->release[core] = release;
-    m->since[core] = now;
-    m->signalled[core] = 0;
+    if (sched_runs_on(s, core, w, now, &m->seen[core])) return true;
     m->unresponsive[core] = 0;
     m->asleep[core] = 0;
     return false;
@@ -53,9 +54,9 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
 {
     struct sched_watcher *m = s->watch;
     if (!runs_on(s, core, w, now)) return false;
-    uint64_t age = now - m->since[core];
+    uint64_t age = now - m->seen[core].since;
     if (age < WATCH_TICK_NS) return false;
-    bool due = sched_signal_is_due(s, age, m->signalled[core]);
+    bool due = sched_signal_is_due(s, age, m->seen[core].signalled);
     if (!due && !m->asleep[core] && now - m->looked[core] < WATCH_AWAKE_NS) return false;
     m->looked[core] = now;
     char st = state(arg, core_task(w));
@@ -74,7 +75,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     m->asleep[core] = 0;
     if (is_unresponsive(s, core, now, age, st == SCHED_ELSEWHERE ? UNRESPONSIVE_ELSEWHERE_NS : UNRESPONSIVE_NS)) return true;
     if (due) {
-        m->signalled[core] = age;
+        m->seen[core].signalled = age;
         preempt(arg, core_task(w));
     }
     return false;
@@ -138,7 +139,7 @@ static void sample_core(struct sched *s, uint64_t now, void (*preempt)(void *, u
     if (now - m->sampled < m->sample_pause) return;
     uint32_t core = m->next_sample++ % s->h->nr_cores;
     uint64_t w = atomic_load(&s->cores[core].word);
-    bool switches = ((core_seq(w) - core_seq(m->word[core])) & 0xffffff) >= SAMPLE_SWITCHES;
+    bool switches = ((core_seq(w) - core_seq(m->seen[core].word)) & 0xffffff) >= SAMPLE_SWITCHES;
     if (core_state(w) != USF_CORE_RUNNING || !switches || state(arg, core_task(w)) != 'R') return;
     uint32_t proc = s->tasks[core_task(w)].proc;    /* gone, if the thread has ended meanwhile */
     if (proc >= s->h->max_procs) return;
@@ -343,9 +344,9 @@ uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
             s->watch->starving[i] = 0;
             take = look_at_running(s, i, w, now, preempt, state, arg);
         } else if (usf_core_is_free(st)) {
-            take = w == s->watch->word[i];      /* free for two looks while tasks wait: a thread died in a
+            take = w == s->watch->seen[i].word; /* free for two looks while tasks wait: a thread died in a
                                                    dispatch, or the tasks wait for other cores */
-            s->watch->word[i] = w;
+            s->watch->seen[i].word = w;
             if (!take) s->watch->starving[i] = 0;
         }
         if (!take || !core_enter(s, &me)) continue;

@@ -23,8 +23,15 @@ struct sched_astray {
 /* There is such a thread, and few attempts were made: look again soon. */
 static inline bool sched_is_newly_astray(const struct sched_astray *a) { return a->word && a->pause <= 8 * ASTRAY_NS; }
 
+/* Who runs on a core, as the last look found it. */
+struct sched_seen {
+    uint64_t word, progress, release;       /* usf_core's, and the task's */
+    uint64_t since;             /* ns: the first look that found the same */
+    uint64_t signalled;         /* the thread's age at its last preemption signal; 0: it has had none */
+};
+
 struct sched_watcher {          /* what the monitor remembers between two looks */
-    uint64_t word[USF_MAX_CORES], progress[USF_MAX_CORES], release[USF_MAX_CORES], since[USF_MAX_CORES], signalled[USF_MAX_CORES];
+    struct sched_seen seen[USF_MAX_CORES];
     uint64_t given[USF_MAX_CORES], given_word[USF_MAX_CORES];   /* last preemption signal because of give_way_at: when, ns; the core's word then */
     uint32_t due[USF_MAX_CORES], nr_due;    /* tasks whose threads the look under way signals for that */
     uint64_t starving_since[USF_MAX_CORES]; /* ns: since when the policy leaves a core free although a task may run there, */
@@ -62,11 +69,14 @@ bool sched_watch_binding(struct sched *s, struct sched_astray astray[USF_MAX_COR
 
 /* For helpers, too: must the core's thread be placed now?  a: what the last call found there. */
 bool sched_is_astray(struct sched *s, uint32_t core, struct sched_astray *a, uint64_t now);
+/* Has the thread on the core, whose word is w, not come to a scheduling point since the last look?
+ * If it has, or there is none, its time begins anew. */
+bool sched_runs_on(const struct sched *s, uint32_t core, uint64_t w, uint64_t now, struct sched_seen *seen);
 /* May any group with tasks in the queues use the core?  Without the lock: as of some moment. */
 bool sched_is_waited_for(struct sched *s, uint32_t core);
 /* Should the caller send a preemption signal to a running thread now?
  *   age        ns since the thread's last scheduling point
- *   signalled  the thread's age at its last preemption signal; 0: it has had none
+ *   signalled  sched_seen.signalled
  * The first signal is due at once, each further one when the age is 8 times that at the last
  * signal.  From the time of the progress guarantee on a signal is due at every call. */
 static inline bool sched_signal_is_due(const struct sched *s, uint64_t age, uint64_t signalled)

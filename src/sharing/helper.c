@@ -27,7 +27,7 @@ struct helper {
     struct monitor *m;
     uint64_t alone_since;
     uint64_t watched;           /* the namespace's `monitor` whose death will wake us */
-    struct { uint64_t word, progress, release, since, signalled; } core[USF_MAX_CORES];
+    struct sched_seen seen[USF_MAX_CORES];
     struct sched_astray astray[USF_MAX_CORES];
 };
 
@@ -58,21 +58,13 @@ static bool has_programs(const struct monitor *m)
 static void look_at_core(struct helper *p, uint32_t i, uint64_t now)
 {
     struct sched *s = &p->m->sched;
-    uint64_t w = atomic_load(&s->cores[i].word), progress = atomic_load(&s->cores[i].progress);
-    uint64_t release = core_task(w) < USF_MAX_TASKS ? atomic_load(&s->tasks[core_task(w)].release) : 0;
-    if (w != p->core[i].word || progress != p->core[i].progress || release != p->core[i].release || core_state(w) != USF_CORE_RUNNING
-        || release & USF_RELEASE_PROVISIONAL) {
-        p->core[i].word = w;
-        p->core[i].progress = progress;
-        p->core[i].release = release;
-        p->core[i].since = now;
-        p->core[i].signalled = 0;
-        return;
-    }
-    uint64_t age = now - p->core[i].since;
+    uint64_t w = atomic_load(&s->cores[i].word);
+    struct sched_seen *seen = &p->seen[i];
+    if (!sched_runs_on(s, i, w, now, seen)) return;
+    uint64_t age = now - seen->since;
     bool due = turn_is_due(&s->cores[i].pol, now) && sched_is_waited_for(s, i);     /* the policy wants it back */
-    if (!due && (age < TICK_NS || !sched_signal_is_due(s, age, p->core[i].signalled))) return;
-    p->core[i].signalled = age;
+    if (!due && (age < TICK_NS || !sched_signal_is_due(s, age, seen->signalled))) return;
+    seen->signalled = age;
     if (is_ours(monitor_pid_of(s, core_task(w)))) monitor_preempt(s, core_task(w));
 }
 

@@ -461,9 +461,9 @@ static void look_after(uint64_t age, uint64_t last_look, uint64_t last_signal)
         watcher = before;
         states = signals = 0;
         began = os_now();
-        watcher.since[0] = began - age;
+        watcher.seen[0].since = began - age;
         watcher.looked[0] = last_look ? began - last_look : 0;
-        watcher.signalled[0] = last_signal;
+        watcher.seen[0].signalled = last_signal;
         sched_watch(&s, count_preempt, tell_state, NULL);
     } while (os_now() - began > MS / 10 && core_state(atomic_load(&s.cores[0].word)) == USF_CORE_RUNNING);
 }

@@ -532,6 +532,12 @@ void carrier_flush(struct sched *s, struct sched_self *me)
     send(s, number);
 }
 
+/* The kernel thread has the mask of another task, unless it is bound to a core's CPU. */
+static void lose_mask(struct usf_thread *t)
+{
+    if (atomic_load_explicit(&t->pinned, memory_order_relaxed) >= USF_PINNED_HELD) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+}
+
 void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     struct carrier *k = me->carrier;
@@ -550,8 +556,8 @@ void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
         next->signal_stack = k->signal_stack;
         assign(s, other, me);
         if (USF_UNLIKELY(!bind_is_alike(own(s, me), &s->tasks[task]))) {
-            bind_lose_mask(&s->threads[number]);
-            bind_lose_mask(&s->threads[other]);
+            lose_mask(&s->threads[number]);
+            lose_mask(&s->threads[other]);
         }
         k->publish = other + 1;
     } else {

@@ -246,10 +246,6 @@ bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
  * thread that has the mask of one, and goes on with the other, has the wrong mask.  A kernel thread
  * that is bound to a core's CPU is right for every task that has the core. */
 bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);
-static inline void bind_lose_mask(struct usf_thread *t)
-{
-    if (atomic_load_explicit(&t->pinned, memory_order_relaxed) >= USF_PINNED_HELD) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);   /* no core's */
-}
 void bind_forget(struct sched *s, uint32_t task);   /* what it may run on has changed */
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);

@@ -5,6 +5,7 @@
 #include "sched/carrier.h"
 #include "sched/thread.h"
 #include "sched/times.h"
+#include "shm/shm.h"
 
 struct usf_task sched_gone = {.state = USF_TASK_GONE, .core = USF_NONE};
 struct usf_thread sched_gone_thread;
@@ -13,6 +14,22 @@ struct usf_thread sched_gone_thread;
  * a core as any thread does. */
 static bool is_leaving(struct sched *s, struct sched_self *me)
 { return USF_UNLIKELY(atomic_load(&s->leaving)) && !me->joining; }
+
+static struct usf_thread *own_thread(struct sched *s, struct sched_self *me)
+{ return USF_LIKELY(me->task != USF_NONE) ? sched_thread_of(s, me->task) : &sched_gone_thread; }
+
+/* A thread that waits for a core on behalf of a handler takes no other signal meanwhile: else each
+ * one would wait on top of the one before. */
+static void hold_signals(struct sched *s, struct sched_self *me)
+{ if (USF_UNLIKELY(me->entering) && s->hold) s->hold(me); }
+
+/* Members leave if the lock does not move, which an attempt to take it finds out, and if the
+ * instance is condemned. */
+static void look_if_stalled(struct sched *s, struct sched_self *me)
+{
+    if (s->look && shm_is_condemned(s->h)) s->look(s);
+    else if (core_enter(s, me)) core_leave(s, me, &(struct wakes){0});
+}
 
 /* ---- parking ---------------------------------------------------------------------------------- */
 /* The sleeper writes ASLEEP and then looks at its state; the dispatcher has set the state to

@@ -4,13 +4,9 @@
 #define USF_SCHED_THREAD_H
 
 #include "sched/core.h"
-#include "shm/shm.h"
 
 static inline struct usf_task *own(struct sched *s, struct sched_self *me)
 { return USF_LIKELY(me->task != USF_NONE) ? &s->tasks[me->task] : &sched_gone; }
-
-static inline struct usf_thread *own_thread(struct sched *s, struct sched_self *me)
-{ return USF_LIKELY(me->task != USF_NONE) ? sched_thread_of(s, me->task) : &sched_gone_thread; }
 
 static inline unsigned state_of(struct usf_task *t) { return atomic_load(&t->state); }
 
@@ -22,11 +18,6 @@ static inline bool has_turn(struct usf_task *t)
 static inline uint64_t estimate(_Atomic uint64_t *v) { return atomic_load_explicit(v, memory_order_relaxed); }
 static inline void set_estimate(_Atomic uint64_t *v, uint64_t to) { atomic_store_explicit(v, to, memory_order_relaxed); }
 
-/* A thread that waits for a core on behalf of a handler takes no other signal meanwhile: else each
- * one would wait on top of the one before. */
-static inline void hold_signals(struct sched *s, struct sched_self *me)
-{ if (USF_UNLIKELY(me->entering) && s->hold) s->hold(me); }
-
 /* park.c.  Poll the core that the thread left idle, until it gets a core, another task is left in
  * the mailbox, or its time is over.  True: another task runs there now. */
 bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline);
@@ -34,12 +25,5 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline);
 bool park_leave_poll(struct sched *s, struct sched_self *me);
 /* Go on in the program, once no thread rewrites its code. */
 void park_go_on(struct sched *s, struct sched_self *me);
-/* Members leave if the lock does not move, which an attempt to take it finds out, and if the
- * instance is condemned. */
-static inline void look_if_stalled(struct sched *s, struct sched_self *me)
-{
-    if (s->look && shm_is_condemned(s->h)) s->look(s);
-    else if (core_enter(s, me)) core_leave(s, me, &(struct wakes){0});
-}
 
 #endif

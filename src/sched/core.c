@@ -216,17 +216,6 @@ static bool idle_mask(struct sched *s, const struct usf_pol_group *g, bool anywh
 
 /* ---- stop, start ------------------------------------------------------------------------------ */
 
-#if USF_ASSERTS >= 1
-bool core_is_valid(struct sched *s, uint32_t core)
-{
-    if (core >= s->h->nr_cores) return false;
-    uint64_t w = atomic_load(&s->cores[core].word);
-    uint32_t task = core_task(w), current = s->cores[core].pol.current;
-    if (core_state(w) == USF_CORE_IDLE) return current == USF_NONE;
-    return core_state(w) <= USF_CORE_RELEASED && task < atomic_load(&s->h->task_hwm) && current == task && atomic_load(&s->tasks[task].core) == core;
-}
-#endif
-
 void core_pause(struct sched *s, uint32_t core, uint32_t task)
 {
     struct usf_core *c = &s->cores[core];

@@ -152,12 +152,14 @@ void core_settle_strict(struct sched *s, uint32_t task);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
 void core_drop_policy(struct sched *s, const char *why);
+/* sound.c.  Of a core that is not IDLE: the task that its word names is RUNNING, and names it. */
+bool core_is_rightly_held(struct sched *s, uint32_t core, uint64_t word);
 /* For asserts: S1 as far as the core's own record has it.  Not while the instance is mended. */
 bool core_is_valid(struct sched *s, uint32_t core);
-/* For asserts, in group.c: an ACTIVE group's record by itself. */
+/* For asserts: an ACTIVE group's record by itself. */
 bool group_is_valid(struct sched *s, uint32_t group);
-/* For the expensive asserts, before `name` releases the lock (recover.c): all that is changed under
- * it alone agrees. */
+/* For the expensive asserts, before `name` releases the lock: all that is changed under it alone
+ * agrees. */
 bool core_is_sound(struct sched *s, uint32_t name);
 
 /* Counters of a task change under the lock, or by its own thread without it, and are read at any

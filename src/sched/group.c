@@ -57,18 +57,6 @@ int core_enter_for_group(struct sched *s, struct sched_self *me, bool further)
     }
 }
 
-#if USF_ASSERTS >= 1
-bool group_is_valid(struct sched *s, uint32_t group)
-{
-    if (group >= atomic_load(&s->h->group_hwm)) return false;
-    const struct usf_group *g = &s->groups[group];
-    bool active = atomic_load(&g->state) == USF_GROUP_ACTIVE && g->proc < s->h->max_procs;
-    bool named = g->pol.id == group && g->pol.proc == g->proc;                                  /* L5 */
-    bool counted = active && s->procs[g->proc].nr_groups && s->procs[g->proc].nr_exclusive <= s->procs[g->proc].nr_groups;
-    return counted && named && g->kind <= USF_GROUP_EXCLUSIVE && g->pol.nr_ready <= g->pol.nr_tasks;
-}
-#endif
-
 /* The cores that other groups of its process keep to themselves; not those that it has of its
  * own. */
 static void excluded(struct sched *s, uint32_t group, const uint64_t own[USF_CORE_WORDS], uint64_t out[USF_CORE_WORDS])

@@ -9,13 +9,6 @@
 #include "sched/core.h"
 #include "sched/lock.h"
 
-static bool rightly_held(struct sched *s, uint32_t core, uint64_t w)
-{
-    uint32_t t = core_task(w);
-    if (t >= atomic_load(&s->h->task_hwm)) return false;
-    return atomic_load(&s->tasks[t].state) == USF_TASK_RUNNING && atomic_load(&s->tasks[t].core) == core;
-}
-
 /* If the dead owner was taking a process off, that is completed here, so that none of the process's
  * cores counts as rightly held.  A process that has left by itself has no such tasks any more. */
 static void end_leaving(struct sched *s)
@@ -35,7 +28,7 @@ static void mend_cores(struct sched *s)
         uint64_t w = atomic_load(&c->word);
         atomic_store(&c->poller, 0);    /* it may be one of those that are taken off; mail is delivered by wake_all */
         core_idle_clear(s, i);
-        if (core_state(w) != USF_CORE_IDLE && !rightly_held(s, i, w)) {
+        if (core_state(w) != USF_CORE_IDLE && !core_is_rightly_held(s, i, w)) {
             uint64_t idle = core_word(USF_CORE_IDLE, USF_NONE, core_seq(w) + 1);
             if (atomic_compare_exchange_strong(&c->word, &w, idle)) w = idle;
         }
@@ -115,77 +108,3 @@ void sched_replace_policy(struct sched *s, const char *why, bool (*is_dead)(void
     usf_lock_released(USF_RANK_SCHED);
     sched_recover(s, is_dead, arg);
 }
-
-/* ---- what holds whenever the lock is released -------------------------------------------------- */
-#if USF_ASSERTS >= 2
-
-/* S1 from the core's side: it is rightly held or free, and the policy was told the same. */
-static bool core_agrees(struct sched *s, uint32_t core)
-{
-    uint64_t w = atomic_load(&s->cores[core].word);
-    return core_is_valid(s, core) && (core_state(w) == USF_CORE_IDLE || rightly_held(s, core, w));
-}
-
-/* S1, S4 and L2 from the task's side. */
-static bool task_agrees(struct sched *s, uint32_t task, unsigned state)
-{
-    struct usf_task *t = &s->tasks[task];
-    const struct usf_group *g = core_group(s, task);
-    if (t->pol.held != (state == USF_TASK_READY)) return false;
-    if (atomic_load(&g->state) != USF_GROUP_ACTIVE || g->proc != t->proc) return false;      /* L2 */
-    if (state != USF_TASK_RUNNING || s->kernel) return true;
-    uint32_t core = atomic_load(&t->core);
-    uint64_t w = core < s->h->nr_cores ? atomic_load(&s->cores[core].word) : 0;
-    return core_state(w) != USF_CORE_IDLE && core_task(w) == task;
-}
-
-/* What the groups' records count of their tasks. */
-static bool counts_agree(struct sched *s, uint32_t tasks, uint32_t ready)
-{
-    for (uint32_t i = 0, n = atomic_load(&s->h->group_hwm); i < n; i++) {
-        if (atomic_load(&s->groups[i].state) != USF_GROUP_ACTIVE) continue;
-        tasks -= s->groups[i].pol.nr_tasks;
-        ready -= s->groups[i].pol.nr_ready;
-    }
-    return !tasks && !ready;
-}
-
-/* L1, L4, L5. */
-static bool group_agrees(struct sched *s, uint32_t group)
-{
-    const struct usf_group *g = &s->groups[group];
-    uint64_t cores[USF_CORE_WORDS], own[USF_CORE_WORDS];
-    if (!group_is_valid(s, group) || atomic_load(&s->procs[g->proc].state) != USF_PROC_ACTIVE) return false;
-    core_cores_of(s, group, cores, own);
-    return usf_cores_same(cores, g->pol.cores) && usf_cores_same(own, g->pol.own);
-}
-
-static bool says(const char *what, uint32_t which)
-{
-    usf_warn("%s %u is not what it should be", what, which);
-    return false;
-}
-
-bool core_is_sound(struct sched *s, uint32_t name)
-{
-    char why[160];
-    uint32_t tasks = 0, ready = 0, hwm = atomic_load(&s->h->task_hwm);
-    /* A thread that was taken for dead does not own the lock any more. */
-    if (lock_owner(&s->h->lock) != name) return true;
-    if (usf_cores_any(s->h->lock.leases)) return true;      /* leased tasks change without the lock */
-    if (!sched_is_valid(s, why, sizeof why)) return usf_warn("%s", why), false;
-    for (uint32_t i = 0; i < s->h->nr_cores; i++)
-        if (!core_agrees(s, i)) return says("core", i);
-    for (uint32_t i = 0; i < hwm; i++) {
-        unsigned st = atomic_load(&s->tasks[i].state);
-        if (!usf_task_is_known(st)) continue;       /* others change these */
-        if (!task_agrees(s, i, st)) return says("task", i);
-        tasks++;
-        ready += st == USF_TASK_READY;
-    }
-    for (uint32_t i = 0, n = atomic_load(&s->h->group_hwm); i < n; i++)
-        if (atomic_load(&s->groups[i].state) == USF_GROUP_ACTIVE && !group_agrees(s, i)) return says("group", i);
-    if (ready && !sched_is_bound(s)) return says("the binding,", USF_UNBOUND);     /* S6 */
-    return counts_agree(s, tasks, ready) || says("number of tasks,", tasks);
-}
-#endif

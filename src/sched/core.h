@@ -39,7 +39,8 @@ static inline void core_pass_state(struct usf_task *t, unsigned from, unsigned t
     atomic_store_explicit(&t->state, to, memory_order_release);
 }
 
-/* All below: holds the scheduler lock. */
+/* ---- holds the scheduler lock, where nothing else is said --------------------------------------- */
+
 void core_set_state(struct sched *s, uint32_t task, unsigned from_mask, unsigned to);
 /* Put a READY-to-be task on an idle core, or queue it. */
 void core_place(struct sched *s, uint32_t task, enum usf_why why, struct wakes *k);
@@ -146,8 +147,8 @@ bool core_of_cpus(struct sched *s, const struct os_cpuset *cpus, uint64_t cores[
 void core_confine(struct sched *s, uint32_t proc, const uint64_t cores[USF_CORE_WORDS]);
 /* Monitor: the one that died was about to make a group, or to take a process off. */
 void core_mend_groups(struct sched *s);
-/* holds the lock.  A strict affinity counts as a preference from now on if the process has no core
- * at that place, or its group none of its own. */
+/* A strict affinity counts as a preference from now on if the process has no core at that place, or
+ * its group none of its own. */
 void core_settle_strict(struct sched *s, uint32_t task);
 /* Replace a misbehaving policy by coop. */
 void core_replace_policy(struct sched *s, const char *why);
@@ -161,6 +162,8 @@ bool group_is_valid(struct sched *s, uint32_t group);
 /* For the expensive asserts, before `name` releases the lock: all that is changed under it alone
  * agrees. */
 bool core_is_sound(struct sched *s, uint32_t name);
+
+/* ---- with the lock or without, where nothing else is said ---------------------------------------- */
 
 /* Counters of a task change under the lock, or by its own thread without it, and are read at any
  * time. A count may be lost when the record is freed at the same time (an exec, the removal of a
@@ -183,7 +186,7 @@ static inline uint64_t core_look_ns(const struct sched *s, struct usf_core *c)
     return avg <= max ? max : max / LOOK_LESS;
 }
 
-/* IDLE or RELEASED; a hint without the lock. */
+/* IDLE or RELEASED; without the lock a hint. */
 static inline bool core_any_is_idle(const struct sched *s)
 {
     uint64_t any = 0;
@@ -198,9 +201,9 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
 /* Holds the lock.  End all leases; yields: or that of the own core alone.  Returns one in which a
  * thread gives way just now, and which has not ended. */
 struct usf_lease *lease_end(struct sched *s, struct sched_self *me, bool yields);
-/* The policy gets back the tasks of those that have ended. */
+/* Holds the lock.  The policy gets back the tasks of those that have ended. */
 void lease_give_back(struct sched *s);
-/* The policy is about to be given all READY tasks. */
+/* Holds the lock.  The policy is about to be given all READY tasks. */
 void lease_drop(struct sched *s);
 /* Monitor: holds the lock.  Waits until no thread gives way with a lease, and ends those whose
  * threads have died in that.  True: there were such, and the caller mends what the lock protects.
@@ -217,14 +220,14 @@ void contend_judge(struct sched *s, const struct usf_task *t);
 /* Take contended cores out of `idle`, unless no core of `may` is in use.  False: none is left. */
 bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t idle[USF_CORE_WORDS]);
 
-/* Without the lock. */
-/* at_end: by the caller's end, if that can be done. */
+/* Wake the task's thread.  at_end: by the caller's end, if that can be done. */
 void core_wake(struct sched *s, uint32_t task, bool at_end);
 /* Have the thread look at its task's state, unless another is executing that just now. */
 void core_rouse(struct usf_thread *t);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
-/* Wait until the own task is RUNNING, or was and is IN_KERNEL again.  0, -ETIMEDOUT, -EINTR. */
+/* Without the lock, as the next three.  Wait until the own task is RUNNING, or was and is IN_KERNEL
+ * again.  0, -ETIMEDOUT, -EINTR. */
 int  core_park(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* The same, after the core was given to another task.  -ETIMEDOUT also if the own task is READY:
  * the caller waits for a core then. */
@@ -236,13 +239,14 @@ void core_arrive(struct sched *s, struct sched_self *me);
 
 /* bind.c.  Holds the scheduler lock, before its release: choose the mode of binding. */
 void bind_choose(struct sched *s);
-/* The task runs on a core outside of its own mask, and a core of its mask is idle. */
+/* Holds the lock.  The task runs on a core outside of its own mask, and a core of its mask is
+ * idle. */
 bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core);
 /* True if no task was READY for UNBIND_NS: the caller unbinds the threads. */
 bool bind_is_over(struct sched *s, uint64_t now);
-/* Without the lock.  Check the binding of the task's thread, which owns the core; correct it if it
- * is wrong.  _place: tid 0 is the calling thread; another process's thread only with permission.
- * _release: restore the thread's own mask, whatever the mode. */
+/* Check the binding of the task's thread, which owns the core; correct it if it is wrong.  _place:
+ * tid 0 is the calling thread; another process's thread only with permission.  _release: restore
+ * the thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
 /* Two tasks are alike if they may run on the same CPUs while UNBOUND.  If they are not, a kernel
  * thread that has the mask of one, and goes on with the other, has the wrong mask.  A kernel thread

@@ -296,16 +296,6 @@ uintptr_t spin_fix_pc(uintptr_t pc)
     return pc;
 }
 
-int spin_site_at(uintptr_t pc)
-{
-    for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
-        const struct spin_site *s = &usf_spin_sites[i];
-        if (!s->head) continue;
-        if ((pc >= s->stub && pc < s->stub_end) || insn_holding(s, pc) >= 0) return (int)i;
-    }
-    return -1;
-}
-
 uintptr_t spin_original_pc(uintptr_t pc, uint64_t *sp)
 {
     for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
@@ -318,14 +308,6 @@ uintptr_t spin_original_pc(uintptr_t pc, uint64_t *sp)
         return origin;
     }
     return pc;
-}
-
-void spin_forget(uintptr_t start, uintptr_t end)
-{
-    for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
-        struct spin_site *s = &usf_spin_sites[i];
-        if (s->head >= start && s->head < end) s->head = 0;
-    }
 }
 
 /* Where the round begins; 0: there is none. */

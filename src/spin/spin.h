@@ -37,7 +37,6 @@ enum spin_verdict {
     SPIN_NO_MEMORY,      /* stub memory out of reach, or no site left */
     SPIN_BUSY,           /* the tables are in use: ask again */
 };
-const char *spin_verdict_name(enum spin_verdict v);
 /* In the child: who held the tables is not there. */
 void spin_after_fork(void);
 
@@ -70,11 +69,6 @@ enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_
 /* `code` points at the bytes of fstart (so that files and tests can be analysed at other
  * addresses).  Cost: 10 us to 0.5 ms, most of it for walking through a long function.  For code in
  * place (code == fstart) a range where a look failed answers from memory the next 32 times. */
-
-/* Find the spin-waits of a whole function: fn is called for each, in address order; returns their
- * number.  fn may prepare and commit them.  `code` is read again after each call. */
-int spin_for_each_loop(const uint8_t *code, uintptr_t fstart, uintptr_t fend,
-                       void (*fn)(const struct spin_loop *l, void *arg), void *arg);
 
 /* The rounds that this thread may go on by itself, in whatever waits: who looks a few times, does
  * something else and looks again may be in one wait for us.  A stub counts down in each round; the
@@ -143,14 +137,9 @@ int  spin_commit(uint32_t site);
 /* If pc lies in a patched loop's original bytes: the address to continue at (in the stub); else
  * pc. */
 uintptr_t spin_fix_pc(uintptr_t pc);
-/* The site whose original bytes or stub hold pc, or -1. */
-int  spin_site_at(uintptr_t pc);
 /* For unwinders, which know nothing of stubs: if pc lies in one, where the program itself would be,
  * with *sp as its stack pointer there.  Else pc. */
 uintptr_t spin_original_pc(uintptr_t pc, uint64_t *sp);
-/* The object at [start, end) was unmapped: its sites no longer exist.  (A site whose jump has
- * vanished is noticed anyhow before it is used; this saves the look.) */
-void spin_forget(uintptr_t start, uintptr_t end);
 /* Would a thread that waits in usf_spin_round(place, regs) leave its loop now?  True also if that
  * cannot be told from outside.  Any thread of the process, while the other waits: a round is run
  * with its registers.  Costs about as much as the round. */

@@ -2,7 +2,7 @@
  *
  * The first byte says where in the code to look, the second how much room a stub has; the rest is code. */
 #include "fuzz.h"
-#include "spin/spin.h"
+#include "../spin/find.h"
 
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 /* tests/spin/census.c - list the spin-waits of ELF files.  SPDX-License-Identifier: Apache-2.0
  * Usage: census FILE...   one line per loop; census -p FILE PC...  verdicts for addresses (hex) */
 #include "elffile.h"
-#include "spin/spin.h"
+#include "find.h"
 #include <stdio.h>
 
 static const struct elf_file *file;

@@ -2,7 +2,7 @@
  * Usage: fuzz SECONDS FILE.so...   Random bytes, and functions of the files with bytes changed, go through the
  * recogniser and the stub builder; both buffers end at an unmapped page. */
 #include "elffile.h"
-#include "spin/spin.h"
+#include "find.h"
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>

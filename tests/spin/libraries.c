@@ -1,7 +1,7 @@
 /* tests/spin/libraries.c - the waits of the libraries that people run.  SPDX-License-Identifier: Apache-2.0
  * Each library that is installed is looked at; 77 if none is. */
 #include "elffile.h"
-#include "spin/spin.h"
+#include "find.h"
 #include <stdio.h>
 
 #define LIB "/usr/lib/x86_64-linux-gnu/"

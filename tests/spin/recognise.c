@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  * Usage: recognise FILE.so...   (compiled from loops.c in several ways; each stub is built as well) */
 #include "elffile.h"
-#include "spin/spin.h"
+#include "find.h"
 #include <stdio.h>
 
 static struct elf_file file;

@@ -6,7 +6,7 @@
  * enters it once, and then when the rounds that it was given are used up. */
 #include "doubles.h"
 #include "elffile.h"
-#include "spin/spin.h"
+#include "find.h"
 #include <dlfcn.h>
 #include <link.h>
 #include <signal.h>

@@ -324,7 +324,6 @@ static void describe_insns(struct spin_scratch *s, struct facts *f, struct spin_
     l->head = s->fstart + head;
     l->end = s->fstart + node_of(s, s->n - 1)->off + node_of(s, s->n - 1)->len;
     l->has_pause = f->pause;
-    l->bounded = f->counter_exits != 0;
 }
 
 /* ---- candidates ------------------------------------------------------------------------------ */
@@ -480,25 +479,24 @@ static enum spin_verdict recognise_held(struct spin_scratch *s, const uint8_t *c
 enum spin_verdict spin_recognise_anew(const uint8_t *code, uintptr_t fstart, uintptr_t fend, uintptr_t pc,
                                       struct spin_loop *out)
 {
-    if (!spin_scratch_take()) return out->verdict = SPIN_BUSY;
-    out->verdict = recognise_held(&spin_scratch, code, fstart, fend, pc, out);
+    if (!spin_scratch_take()) return SPIN_BUSY;
+    enum spin_verdict v = recognise_held(&spin_scratch, code, fstart, fend, pc, out);
     spin_scratch_release();
-    return out->verdict;
+    return v;
 }
 
 enum spin_verdict spin_recognise(const uint8_t *code, uintptr_t fstart, uintptr_t fend, uintptr_t pc,
                                  struct spin_loop *out)
 {
     if ((uintptr_t)code != fstart) return spin_recognise_anew(code, fstart, fend, pc, out);
-    if (!spin_scratch_take()) return out->verdict = SPIN_BUSY;
+    if (!spin_scratch_take()) return SPIN_BUSY;
     struct spin_scratch *s = &spin_scratch;
-    out->verdict = recall(pc);
-    if (out->verdict == SPIN_YES) {
+    enum spin_verdict v = recall(pc);
+    if (v == SPIN_YES) {
         s->nr_edges = 0;
-        out->verdict = recognise_held(s, code, fstart, fend, pc, out);
-        if (out->verdict != SPIN_YES && out->verdict != SPIN_NO_DECODE && s->fstart == fstart)
-            remember(s, (uint32_t)(pc - fstart), out->verdict);
+        v = recognise_held(s, code, fstart, fend, pc, out);
+        if (v != SPIN_YES && v != SPIN_NO_DECODE && s->fstart == fstart) remember(s, (uint32_t)(pc - fstart), v);
     }
     spin_scratch_release();
-    return out->verdict;
+    return v;
 }

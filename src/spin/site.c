@@ -24,7 +24,7 @@ static bool site_is_valid(const struct spin_site *s)
 {
     const struct spin_loop *l = &s->loop;
     size_t len = s->stub_end - s->stub;
-    bool in = s->window >= l->head && s->window < s->end && s->window_len >= ARCH_JUMP_LEN;
+    bool in = l->window >= l->head && l->window < l->end && l->window_len >= ARCH_JUMP_LEN;
     bool is_known = s->kind == SPIN_SITE_LOOP || s->kind == SPIN_SITE_POLL;
     bool counts = l->nr_insns && l->nr_insns <= SPIN_MAX_INSNS && l->window_insns && l->window_insns <= l->nr_insns;
     return in && is_known && counts && len && len <= SPIN_MAX_STUB && gate_contains_pc(s->stub) && gate_contains_pc(s->stub_end - 1)
@@ -36,7 +36,7 @@ static bool site_is_alone(const struct spin_site *s, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct spin_site *o = &usf_spin_sites[i];
-        if (!site_is_valid(o) || (o != s && o->head && o->window == s->window)) return false;
+        if (!site_is_valid(o) || (o != s && o->head && o->loop.window == s->loop.window)) return false;
     }
     return true;
 }
@@ -170,8 +170,8 @@ static int insn_holding(const struct spin_site *s, uintptr_t pc)
 /* The jump that the window gets.  0 or -errno. */
 static int make_jump(const struct spin_site *s, uint8_t code[ARCH_JUMP_LEN])
 {
-    if (!arch_jump_reaches(s->window, s->stub)) return -ERANGE;
-    arch_put_jump(code, s->window, s->stub, false);
+    if (!arch_jump_reaches(s->loop.window, s->stub)) return -ERANGE;
+    arch_put_jump(code, s->loop.window, s->stub, false);
     return 0;
 }
 
@@ -181,7 +181,7 @@ static bool stands(const struct spin_site *s)
 {
     uint8_t want[ARCH_JUMP_LEN], now[ARCH_JUMP_LEN];
     if (make_jump(s, want)) return false;
-    long n = read_own(s->window, now, sizeof now);
+    long n = read_own(s->loop.window, now, sizeof now);
     if (n == -EPERM || n == -ENOSYS) return true;
     return n == sizeof now && !__builtin_memcmp(now, want, sizeof now);
 }
@@ -199,7 +199,7 @@ static int find_site(const struct spin_loop *l)
 {
     for (uint32_t i = 0, n = nr_sites(); i < n; i++) {
         struct spin_site *s = &usf_spin_sites[i];
-        if (!s->head || s->window != l->window) continue;
+        if (!s->head || s->loop.window != l->window) continue;
         if (s->committed ? stands(s) : same_loop(&s->loop, l)) return (int)i;
         s->head = 0;
     }
@@ -228,9 +228,6 @@ static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, 
         gate_write_code(stub, buf, len)) return -SPIN_NO_MEMORY - 1;
     s->loop = *l;
     s->head = l->head;
-    s->end = l->end;
-    s->window = l->window;
-    s->window_len = l->window_len;
     s->stub = (uintptr_t)stub;
     s->stub_end = (uintptr_t)stub + len;
     s->kind = (uint8_t)kind;
@@ -273,10 +270,10 @@ int spin_commit(uint32_t site)
     uint8_t code[24];
     usf_dassert(site_is_valid(s));
     if (s->committed) return 0;
-    if (s->window_len > sizeof code) return -EINVAL;
+    if (s->loop.window_len > sizeof code) return -EINVAL;
     int e = make_jump(s, code);
-    arch_put_nops(code + ARCH_JUMP_LEN, s->window_len - ARCH_JUMP_LEN);
-    if (!e) e = gate_write_code((void *)s->window, code, s->window_len);
+    arch_put_nops(code + ARCH_JUMP_LEN, s->loop.window_len - ARCH_JUMP_LEN);
+    if (!e) e = gate_write_code((void *)s->loop.window, code, s->loop.window_len);
     if (!e) __atomic_store_n(&s->committed, true, __ATOMIC_RELEASE);
     return e;
 }
@@ -289,7 +286,7 @@ uintptr_t spin_fix_pc(uintptr_t pc)
         if (!s->head || !s->committed) continue;
         int k = insn_holding(s, pc);
         /* a poll function's first instruction enters by the jump as every call does */
-        if (k < 0 || (s->kind == SPIN_SITE_POLL && pc == s->window) || !stands(s)) continue;
+        if (k < 0 || (s->kind == SPIN_SITE_POLL && pc == s->loop.window) || !stands(s)) continue;
         usf_dassert(s->stub + s->map.insn[k] < s->stub_end);
         return s->stub + s->map.insn[k];
     }
@@ -330,7 +327,7 @@ bool spin_probe(uint32_t place, const struct spin_regs *regs)
 /* ---- poll functions -------------------------------------------------------------------------- */
 int spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend)
 {
-    struct spin_loop l = { .verdict = SPIN_YES, .pc = fstart, .head = fstart, .window = fstart };
+    struct spin_loop l = { .pc = fstart, .head = fstart, .window = fstart };
     if (fend <= fstart || fend - fstart > SPIN_MAX_FUNCTION) return -SPIN_NO_ROOM - 1;
     if (!spin_scratch_take()) return -SPIN_BUSY - 1;
     struct spin_scratch *s = &spin_scratch;

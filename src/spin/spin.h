@@ -47,7 +47,6 @@ struct spin_insn { uint16_t off; uint8_t len, flags; };   /* off: from head */
 #define SPIN_I_FLAGS    8       /* the flags may be read before they are written, from here on */
 
 struct spin_loop {
-    enum spin_verdict verdict;
     uintptr_t pc;               /* where it was asked for; the same pc finds the same loop */
     uintptr_t head, end;        /* [head, end): from the loop's lowest instruction to its highest; other
                                    code may lie between */
@@ -57,7 +56,6 @@ struct spin_loop {
     uint8_t   nr_insns;
     bool      pure;             /* another thread may try a round in place of the one that waits (spin_probe) */
     bool      has_pause;        /* pause, or a run of nop */
-    bool      bounded;          /* may also leave by a count of rounds or the time */
     bool      atomic;           /* a failed attempt at a lock is part of it (test-and-set lock) */
     struct spin_insn insn[SPIN_MAX_INSNS];   /* by address */
 };
@@ -114,12 +112,11 @@ enum spin_kind {
 };
 /* A patched place.  Sites are only ever added; index is stable. */
 struct spin_site {
-    uintptr_t head, end, window, stub, stub_end;   /* head == 0: forgotten (its object was unloaded) */
-    uint8_t window_len;
+    uintptr_t head, stub, stub_end;   /* head: the loop's; 0: forgotten (its object was unloaded) */
     uint8_t kind;               /* enum spin_kind */
     bool committed;
     _Atomic uint8_t long_waits; /* the latest waits here that took long, in a row (sched/spinwait.h) */
-    struct spin_loop loop;      /* kind POLL: only insn[], nr_insns, window* and pc are set */
+    struct spin_loop loop;      /* kind POLL: only pc, head, end, window*, insn[] and nr_insns are set */
     struct spin_map map;
 };
 #define SPIN_MAX_SITES 1024

@@ -11,9 +11,9 @@ static void show(const struct spin_loop *l, void *arg)
 {
     loops++;
     if (quiet) return;
-    printf("%lx-%lx window %lx+%u/%u insns %u%s%s%s%s\n", (long)l->head, (long)l->end, (long)l->window,
+    printf("%lx-%lx window %lx+%u/%u insns %u%s%s%s\n", (long)l->head, (long)l->end, (long)l->window,
            l->window_len, l->window_insns, l->nr_insns, l->pure ? " pure" : "",
-           l->has_pause ? " pause" : "", l->bounded ? " bounded" : "", l->atomic ? " atomic" : "");
+           l->has_pause ? " pause" : "", l->atomic ? " atomic" : "");
 }
 static void look(uint64_t start, uint64_t end, void *arg)
 {

@@ -21,7 +21,8 @@ static void restore(void)
 {
     for (uint32_t i = 0; i < usf_spin_nr_sites; i++) {
         struct spin_site *s = &usf_spin_sites[i];
-        if (s->committed) gate_write_code((void *)s->window, original + (s->window - (uintptr_t)live_barrier), s->window_len);
+        const struct spin_loop *l = &s->loop;
+        if (s->committed) gate_write_code((void *)l->window, original + (l->window - (uintptr_t)live_barrier), l->window_len);
         s->committed = false;
     }
 }

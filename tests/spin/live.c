@@ -110,7 +110,7 @@ static void on_trap(int sig, siginfo_t *si, void *uc_)
 static void restore(int site, const uint8_t *bytes)
 {
     struct spin_site *s = &usf_spin_sites[site];
-    gate_write_code((void *)s->window, bytes, s->window_len);
+    gate_write_code((void *)s->loop.window, bytes, s->loop.window_len);
     s->committed = false;
 }
 
@@ -118,7 +118,7 @@ static void test_every_place(const char *name, void (*fn)(void), int site, const
 {
     struct spin_site *s = &usf_spin_sites[site];
     uint8_t bytes[24];
-    memcpy(bytes, (void *)s->window, s->window_len);
+    memcpy(bytes, (void *)s->loop.window, s->loop.window_len);
     for (unsigned i = 0; i < s->loop.nr_insns; i++) {
         struct state got;
         if (s->loop.insn[i].flags & SPIN_I_ABSORBED) continue;
@@ -166,7 +166,7 @@ static void test_loop(const char *name, void (*fn)(void))
     if (site < 0) return;
     test_every_place(name, fn, site, &want);
 
-    if (fn == live_far) memcpy(far_bytes, (void *)usf_spin_sites[site].window, sizeof far_bytes);
+    if (fn == live_far) memcpy(far_bytes, (void *)usf_spin_sites[site].loop.window, sizeof far_bytes);
     if (spin_commit((uint32_t)site)) failures++;
     start_state(&got);
     live_word = 0;
@@ -189,7 +189,7 @@ static void test_replaced(void)
     struct spin_loop l;
     int old = spin_site_at(at);
     const struct spin_site *s = &usf_spin_sites[old];
-    gate_write_code((void *)s->window, far_bytes, s->window_len);
+    gate_write_code((void *)s->loop.window, far_bytes, s->loop.window_len);
     if (spin_fix_pc(s->head) != s->head) failures++, printf("replaced: moved\n");
     if (spin_recognise((void *)at, at, end_of(at), at, &l) != SPIN_YES) failures++;
     int site = spin_prepare((void *)at, at, &l);

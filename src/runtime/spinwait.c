@@ -134,7 +134,7 @@ static int patch(struct rt_thread *me, const struct spin_loop *l, uintptr_t fsta
     atomic_store(&rt.sched.patching, 1);
     uint32_t round = atomic_fetch_add(&rt.stop_round, 1) + 1;
     usf_dassert(round & 1 && me == &rt_self);
-    if (stop_others(me, round) && (site = spin_prepare((const uint8_t *)fstart, fstart, l)) >= 0)
+    if (stop_others(me, round) && (site = spin_prepare(fstart, l)) >= 0)
         if (spin_commit((uint32_t)site)) site = -1;
     atomic_fetch_add(&rt.stop_round, 1);
     atomic_store(&rt.sched.patching, 0);

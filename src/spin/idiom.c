@@ -47,7 +47,7 @@ static int patch_polls(const struct gate_object *o, const char *file)
         if (!starts_with(file, polls[i].object)) continue;
         uintptr_t at = gate_find_function(o, polls[i].function), start, end;
         if (at && gate_function_bounds(o, at, &start, &end) && start == at)
-            n += spin_patch_poll((const uint8_t *)start, start, end) >= 0;
+            n += spin_patch_poll(start, end) >= 0;
     }
     return n;
 }
@@ -61,16 +61,14 @@ static bool are_nops(const uint8_t *code)
 }
 
 /* The waits of a function that stand around runs of nop. */
-static int patch_nop_loops(const uint8_t *code, uintptr_t start, uintptr_t end)
+static int patch_nop_loops(uintptr_t start, uintptr_t end)
 {
+    const uint8_t *code = (const uint8_t *)start;
     struct spin_loop l;
     int n = 0;
     for (uintptr_t pc = start; pc + NOPS * ARCH_NOP_LEN <= end; pc += ARCH_NOP_LEN) {
         if (!are_nops(code + (pc - start))) continue;
-        if (spin_recognise_anew(code, start, end, pc, &l) == SPIN_YES) {
-            int site = spin_prepare(code, start, &l);
-            n += site >= 0 && !usf_spin_sites[site].committed && spin_commit((uint32_t)site) == 0;
-        }
+        if (spin_recognise_anew(code, start, end, pc, &l) == SPIN_YES) n += spin_patch(start, &l) > 0;
         while (pc + NOPS * ARCH_NOP_LEN < end && arch_is_nop(code + (pc - start))) pc += ARCH_NOP_LEN;
     }
     return n;
@@ -87,7 +85,7 @@ static int patch_neighbourhood(const struct gate_object *o, uintptr_t around)
     for (int i = 0; i < NEIGHBOURS && gate_function_bounds(o, at - 16, &start, &end); i++) at = start;
     for (int i = 0; i < 2 * NEIGHBOURS && at < o->text_end; i++) {
         if (!gate_function_bounds(o, at, &start, &end)) break;
-        n += patch_nop_loops((const uint8_t *)start, start, end);
+        n += patch_nop_loops(start, end);
         at = (end + 15) & ~(uintptr_t)15;
     }
     return n;

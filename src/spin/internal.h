@@ -132,7 +132,12 @@ enum spin_verdict spin_recognise_anew(const uint8_t *code, uintptr_t fstart, uin
                                       struct spin_loop *out);
 
 /* window.c */
-enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, struct spin_loop *l);
+enum spin_verdict spin_choose_window(struct spin_scratch *s, struct spin_loop *l);
+
+/* site.c */
+/* Prepare and commit: 1, 0 if nothing was patched (it has been before, or its code cannot be
+ * written), or -verdict-1. */
+int spin_patch(uintptr_t fstart, const struct spin_loop *l);
 
 /* Of the architecture, as spin_build_stub and what it enters. */
 size_t spin_build_poll(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,

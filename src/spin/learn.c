@@ -167,16 +167,16 @@ static bool patch_at(const struct gate_object *o, uintptr_t pc)
 {
     uintptr_t start, end;
     struct spin_loop l;
-    int site = -1;
+    int patched = 0;
     if (pc < o->text || pc >= o->text_end || !gate_function_bounds(o, pc, &start, &end)) return false;
     /* the tables may be in use by another thread's handler, for microseconds */
     for (int tries = 0; tries < 100; tries++) {
         enum spin_verdict v = spin_recognise_anew((const uint8_t *)start, start, end, pc, &l);
-        if (v == SPIN_YES) site = spin_prepare((const uint8_t *)start, start, &l);
-        if (v != SPIN_BUSY && site != -SPIN_BUSY - 1) break;
+        if (v == SPIN_YES) patched = spin_patch(start, &l);
+        if (v != SPIN_BUSY && patched != -SPIN_BUSY - 1) break;
         os_sched_yield();
     }
-    return site >= 0 && !usf_spin_sites[site].committed && spin_commit((uint32_t)site) == 0;
+    return patched > 0;
 }
 
 bool spin_is_near_learned(const char *dir, const struct gate_object *o, uintptr_t pc)

@@ -352,7 +352,7 @@ static enum spin_verdict try_interval(struct spin_scratch *s, int pc, int a, int
         enum spin_verdict v = judge(s, slots, &f, &take);
         if (v == SPIN_YES) {
             describe_insns(s, &f, l);
-            return spin_choose_window(s, s->fstart, l);
+            return spin_choose_window(s, l);
         }
         if (why == SPIN_NO_LOOP || v != SPIN_NO_EXIT) why = v;
         if (!take) return v;

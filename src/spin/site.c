@@ -55,11 +55,11 @@ struct middle {
 };
 
 /* Does any direct branch in the code go strictly between lo and hi? */
-static bool branches_into(struct spin_scratch *s, const uint8_t *code, uintptr_t start, size_t size, uintptr_t lo, uintptr_t hi)
+static bool branches_into(struct spin_scratch *s, uintptr_t start, size_t size, uintptr_t lo, uintptr_t hi)
 {
     struct spin_step i;
     for (size_t p = 0; p < size; p += i.len) {
-        if (!spin_step(s, code + p, size - p, &i)) return true;
+        if (!spin_step(s, (const uint8_t *)start + p, size - p, &i)) return true;
         uintptr_t to = start + p + (uintptr_t)i.to;
         if (i.direct && to > lo && to < hi) return true;
     }
@@ -82,8 +82,9 @@ static void check_neighbour(struct middle *m, uintptr_t target)
 }
 
 /* Where direct branches lead out of the function. */
-static void check_neighbours(struct spin_scratch *s, struct middle *m, const uint8_t *code)
+static void check_neighbours(struct spin_scratch *s, struct middle *m)
 {
+    const uint8_t *code = (const uint8_t *)m->fstart;
     struct spin_step i;
     size_t size = m->fend - m->fstart;
     for (size_t p = 0; p < size && spin_step(s, code + p, size - p, &i); p += i.len) {
@@ -123,8 +124,9 @@ static bool table_hits(const struct middle *m, uintptr_t at)
 }
 
 /* Jump tables of a function with indirect jumps: whatever it takes the address of may be one. */
-static bool tables_hit(struct spin_scratch *s, const struct middle *m, const uint8_t *code)
+static bool tables_hit(struct spin_scratch *s, const struct middle *m)
 {
+    const uint8_t *code = (const uint8_t *)m->fstart;
     struct spin_step i;
     size_t size = m->fend - m->fstart;
     bool indirect = false;
@@ -139,7 +141,7 @@ static bool tables_hit(struct spin_scratch *s, const struct middle *m, const uin
     return false;
 }
 
-static bool middle_is_free(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l)
+static bool middle_is_free(uintptr_t fstart, const struct spin_loop *l)
 {
     struct gate_object o;
     struct middle m = { .o = &o, .lo = l->window, .hi = l->window + l->window_len };
@@ -147,13 +149,13 @@ static bool middle_is_free(const uint8_t *code, uintptr_t fstart, const struct s
     if (!gate_find_object(l->head, &o) || !gate_function_bounds(&o, l->head, &m.fstart, &m.fend)) return true;
     if (m.fstart != fstart || !spin_scratch_take()) return false;
     struct spin_scratch *s = &spin_scratch;
-    check_neighbours(s, &m, code);
+    check_neighbours(s, &m);
     for (unsigned i = 0; i < m.nr_seen && !m.hit; i++) {
         uintptr_t start = m.seen[i], end;
         if (gate_function_bounds(&o, start, &start, &end))
-            m.hit = branches_into(s, (const uint8_t *)start, start, end - start, m.lo, m.hi);
+            m.hit = branches_into(s, start, end - start, m.lo, m.hi);
     }
-    if (!m.hit) m.hit = tables_hit(s, &m, code);
+    if (!m.hit) m.hit = tables_hit(s, &m);
     spin_scratch_release();
     return !m.hit;
 }
@@ -211,10 +213,10 @@ static uint32_t held;       /* 1: a thread adds a site */
 typedef size_t builder(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l, uint32_t site,
                        uint8_t *buf, size_t cap, uintptr_t stub_addr, struct spin_map *map);
 
-static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
-                         enum spin_kind kind)
+static int add_site_held(builder *build, uintptr_t fstart, const struct spin_loop *l, enum spin_kind kind)
 {
     static uint8_t buf[SPIN_MAX_STUB];
+    const uint8_t *code = (const uint8_t *)fstart;
     uint32_t i = nr_sites();
     usf_dassert(__atomic_load_n(&held, __ATOMIC_RELAXED));
     if (i == SPIN_MAX_SITES) return -SPIN_NO_MEMORY - 1;
@@ -238,12 +240,11 @@ static int add_site_held(builder *build, const uint8_t *code, uintptr_t fstart, 
     return (int)i;
 }
 
-static int add_site(builder *build, const uint8_t *code, uintptr_t fstart, const struct spin_loop *l,
-                    enum spin_kind kind)
+static int add_site(builder *build, uintptr_t fstart, const struct spin_loop *l, enum spin_kind kind)
 {
     if (__atomic_exchange_n(&held, 1, __ATOMIC_ACQUIRE)) return -SPIN_BUSY - 1;
     int known = find_site(l);
-    int i = known >= 0 ? known : add_site_held(build, code, fstart, l, kind);
+    int i = known >= 0 ? known : add_site_held(build, fstart, l, kind);
     __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
     return i;
 }
@@ -255,12 +256,12 @@ void spin_after_fork(void)
     spin_learn_after_fork();
 }
 
-int spin_prepare(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l)
+int spin_prepare(uintptr_t fstart, const struct spin_loop *l)
 {
     int known = find_site(l);
     if (known >= 0) return known;
-    if (!middle_is_free(code, fstart, l)) return -SPIN_NO_ROOM - 1;
-    return add_site(spin_build_stub, code, fstart, l, SPIN_SITE_LOOP);
+    if (!middle_is_free(fstart, l)) return -SPIN_NO_ROOM - 1;
+    return add_site(spin_build_stub, fstart, l, SPIN_SITE_LOOP);
 }
 
 int spin_commit(uint32_t site)
@@ -276,6 +277,12 @@ int spin_commit(uint32_t site)
     if (!e) e = gate_write_code((void *)s->loop.window, code, s->loop.window_len);
     if (!e) __atomic_store_n(&s->committed, true, __ATOMIC_RELEASE);
     return e;
+}
+
+int spin_patch(uintptr_t fstart, const struct spin_loop *l)
+{
+    int site = spin_prepare(fstart, l);
+    return site < 0 ? site : !usf_spin_sites[site].committed && spin_commit((uint32_t)site) == 0;
 }
 
 /* ---- lookups --------------------------------------------------------------------------------- */
@@ -325,8 +332,9 @@ bool spin_probe(uint32_t place, const struct spin_regs *regs)
 }
 
 /* ---- poll functions -------------------------------------------------------------------------- */
-int spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend)
+int spin_patch_poll(uintptr_t fstart, uintptr_t fend)
 {
+    const uint8_t *code = (const uint8_t *)fstart;
     struct spin_loop l = { .pc = fstart, .head = fstart, .window = fstart };
     if (fend <= fstart || fend - fstart > SPIN_MAX_FUNCTION) return -SPIN_NO_ROOM - 1;
     if (!spin_scratch_take()) return -SPIN_BUSY - 1;
@@ -340,10 +348,10 @@ int spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend)
     }
     l.window_insns = l.nr_insns;
     l.end = fstart + l.window_len;
-    ok = ok && !branches_into(s, code, fstart, fend - fstart, fstart, fstart + l.window_len);
+    ok = ok && !branches_into(s, fstart, fend - fstart, fstart, fstart + l.window_len);
     spin_scratch_release();
-    if (!ok || !middle_is_free(code, fstart, &l)) return -SPIN_NO_ROOM - 1;
-    int site = add_site(spin_build_poll, code, fstart, &l, SPIN_SITE_POLL);
+    if (!ok || !middle_is_free(fstart, &l)) return -SPIN_NO_ROOM - 1;
+    int site = add_site(spin_build_poll, fstart, &l, SPIN_SITE_POLL);
     if (site < 0) return site;      /* patched before: its first instruction is a jump, and movable */
     int e = spin_commit((uint32_t)site);
     return e ? -SPIN_NO_MEMORY - 1 : site;

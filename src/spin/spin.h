@@ -125,7 +125,7 @@ extern uint32_t usf_spin_nr_sites;   /* published with release order */
 
 /* Prepare the site (stub written, code untouched): its index (an existing one if the window is
  * already jumped from), or -verdict-1. */
-int  spin_prepare(const uint8_t *code, uintptr_t fstart, const struct spin_loop *l);
+int  spin_prepare(uintptr_t fstart, const struct spin_loop *l);
 /* Write the jump.  The caller guarantees that no thread executes inside [window, window+window_len)
  * except as fixed up by spin_fix_pc afterwards.  0 or -errno.  A frame *below* a signal handler of
  * the program cannot be fixed up: windows of one instruction, whose middle no pc can name, are
@@ -158,6 +158,6 @@ int  spin_apply_learned(const char *dir, const struct gate_object *o);
  * the wait loops of the thread servers of OpenBLAS.  Returns how many. */
 int  spin_apply_idioms(const struct gate_object *o);
 /* Patch the entry of a function as a POLL site.  Its index, or -verdict-1. */
-int  spin_patch_poll(const uint8_t *code, uintptr_t fstart, uintptr_t fend);
+int  spin_patch_poll(uintptr_t fstart, uintptr_t fend);
 
 #endif

@@ -54,7 +54,7 @@ static void insert_absorbed(struct spin_loop *l, uint32_t off, uint8_t len)
     l->insn[i] = (struct spin_insn){ (uint16_t)off, len, SPIN_I_ABSORBED };
 }
 
-enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, struct spin_loop *l)
+enum spin_verdict spin_choose_window(struct spin_scratch *s, struct spin_loop *l)
 {
     struct window best = { .first = -1 }, w;
     for (unsigned k = 0; k < s->n; k++) {
@@ -64,12 +64,12 @@ enum spin_verdict spin_choose_window(struct spin_scratch *s, uintptr_t fstart, s
         if (on_every_cycle(s, l, k)) best = w;
     }
     if (best.first < 0) return SPIN_NO_ROOM;
-    l->window = fstart + s->node[best.first].off;
+    l->window = s->fstart + s->node[best.first].off;
     l->window_len = (uint8_t)best.len;
     l->window_insns = (uint8_t)best.insns;
     for (unsigned i = 0; i < best.insns; i++) {
         const struct node *n = &s->node[best.first + (int)i];
-        if (s->local[best.first + (int)i] < 0) insert_absorbed(l, (uint32_t)(fstart + n->off - l->head), n->len);
+        if (s->local[best.first + (int)i] < 0) insert_absorbed(l, (uint32_t)(s->fstart + n->off - l->head), n->len);
     }
     return SPIN_YES;
 }

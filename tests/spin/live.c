@@ -150,9 +150,9 @@ static int prepare(const char *name, uintptr_t start)
     uintptr_t end = end_of(start);
     enum spin_verdict v = SPIN_NO_LOOP;
     for (uintptr_t pc = start; pc < end && v != SPIN_YES; pc++) v = spin_recognise((void *)start, start, end, pc, &l);
-    int site = v == SPIN_YES ? spin_prepare((void *)start, start, &l) : -1;
+    int site = v == SPIN_YES ? spin_prepare(start, &l) : -1;
     if (site < 0) failures++, printf("%s: %s, site %d\n", name, spin_verdict_name(v), site);
-    else if (spin_prepare((void *)start, start, &l) != site) failures++, printf("%s: prepared twice\n", name);
+    else if (spin_prepare(start, &l) != site) failures++, printf("%s: prepared twice\n", name);
     return site;
 }
 
@@ -192,7 +192,7 @@ static void test_replaced(void)
     gate_write_code((void *)s->loop.window, far_bytes, s->loop.window_len);
     if (spin_fix_pc(s->head) != s->head) failures++, printf("replaced: moved\n");
     if (spin_recognise((void *)at, at, end_of(at), at, &l) != SPIN_YES) failures++;
-    int site = spin_prepare((void *)at, at, &l);
+    int site = spin_prepare(at, &l);
     if (site <= old || spin_commit((uint32_t)site) || spin_fix_pc(at) == at || spin_site_at(at) != site)
         failures++, printf("replaced: site %d after %d\n", site, old);
 }
@@ -240,7 +240,7 @@ static void test_poll(void)
     test_fend[test_nr_functions++] = (uintptr_t)poll_end;
     live_word = 17;
     for (int i = 0; i < calls; i++) want = want * 31 + poll_function(i, &n);
-    int site = spin_patch_poll((void *)start, start, (uintptr_t)poll_end);
+    int site = spin_patch_poll(start, (uintptr_t)poll_end);
     rounds = 0;
     last_round = 1000;
     for (int i = 0; i < calls; i++) got = got * 31 + poll_function(i, &m);
@@ -265,7 +265,7 @@ static void try_window(const struct spin_loop *l, void *arg)
 {
     struct attempt *a = arg;
     a->recognised = true;
-    a->site = spin_prepare((void *)a->start, a->start, l);
+    a->site = spin_prepare(a->start, l);
 }
 static void test_windows(void)
 {

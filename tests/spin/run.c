@@ -108,7 +108,7 @@ static uintptr_t fstart;
 static int committed;
 static void patch(const struct spin_loop *l, void *arg)
 {
-    int site = spin_prepare((void *)fstart, fstart, l);
+    int site = spin_prepare(fstart, l);
     if (site < 0 || spin_commit((uint32_t)site)) failures++;
     else committed++;
 }

@@ -49,8 +49,7 @@ long rt_call_releasing(struct rt_thread *t, struct gate_frame *f, bool certain)
  * for `lend`.  After that the thread assumes that its next few calls of this kind block as well,
  * and releases the core at once.  If tasks wait for a core, it first looks whether the call would
  * block: a core that was released for nothing is not easily had back. */
-static bool guess(struct rt_thread *t, uint8_t *blocks)
-{ return *blocks && !sched_core_is_wanted(&rt.sched) && ++t->guesses % CALL_LOOK_EVERY; }
+static bool guess(struct rt_thread *t) { return !sched_core_is_wanted(&rt.sched) && ++t->guesses % CALL_LOOK_EVERY; }
 
 enum { NR_CLOSE_RANGE = 436 };
 
@@ -90,7 +89,7 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
         if (!rt_says_not_yet(r)) t->tries = 0;
         return rt_says_not_yet(r) ? rt_not_yet(t, r) : r;
     }
-    bool certain = sched_is_by_kernel(&rt.sched, &t->self) || guess(t, blocks) || !events || !rt_fd_is_ready((int)f->arg[0], events);
+    bool certain = sched_is_by_kernel(&rt.sched, &t->self) || guess(t) || !events || !rt_fd_is_ready((int)f->arg[0], events);
     if (!certain || !events) --*blocks;
     long r = rt_call_releasing(t, f, certain);
     if (!rt_says_not_yet(r)) t->tries = 0;

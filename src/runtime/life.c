@@ -7,7 +7,6 @@
 
 #include "runtime/runtime.h"
 #include "sched/owner.h"
-#include "monitor/monitor.h"
 #include "sharing/sharing.h"
 #include "spin/spin.h"
 #include "threads/threads.h"

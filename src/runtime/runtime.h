@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "config/settings.h"
 #include "gate/gate.h"
+#include "monitor/monitor.h"
 #include "os/os.h"
 #include "os/syscall.h"
 #include "sched/sched.h"
@@ -305,9 +306,8 @@ void rt_desert(void);
 bool rt_desert_condemned(void);             /* ... if the instance is (shm_condemn).  True: done */
 
 /* signals.c */
-#define RT_SIGNAL      SIGURG               /* ignored by default: harmless to a process that has just exec'd */
-#define RT_PREEMPT_MAGIC 0x75736600u        /* value: low half MAGIC ^ task (monitor), or RT_STOP_MAGIC */
-#define RT_STOP_MAGIC  0x75736673746f7000ull
+#define RT_SIGNAL      MONITOR_PREEMPT_SIGNAL       /* ignored by default: harmless to a process that has just exec'd */
+#define RT_STOP_MAGIC  0x75736673746f7000ull        /* values, beside the monitor's */
 #define RT_ROOM_MAGIC  0x757366726f6f6d00ull    /* look at what was sent to you; leave your carrier, if it is wanted */
 #define RT_SIGNALS     64
 #define RT_SETXID_SIGNAL 33     /* libc's, for setuid, which waits until all threads have taken it; of a process that stands by: late.c */
@@ -329,7 +329,6 @@ void rt_signals_before_exec(void);
 void rt_signals_after_failed_exec(void);
 void rt_signals_after_fork(void);
 void rt_install_signals(void);
-void rt_after_crit(struct sched_self *self);
 void rt_raise(int sig, const void *info);   /* on the kernel thread that executes the caller: as it came */
 void rt_signal(int sig, siginfo_t *info, void *ctx);        /* the entry of every handler */
 bool rt_copy_words(void *to, const void *from, unsigned bytes);     /* from the program's memory, which may not be there */

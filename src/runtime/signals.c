@@ -148,7 +148,7 @@ static void let_go(struct rt_thread *t)
 
 static void install_entry(int sig, const struct rt_action *user);
 
-void rt_after_crit(struct sched_self *self)
+static void after_crit(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
     usf_dassert(!self->crit);       /* the thread may be in a section of its own: of a call on behalf of no thread */
@@ -451,7 +451,7 @@ bool rt_is_own_signal(const siginfo_t *info)
 {
     uint64_t v = (uint64_t)info->si_value.sival_ptr;
     return info->si_signo == RT_SIGNAL && info->si_code == SI_QUEUE
-           && (v == RT_STOP_MAGIC || v == RT_ROOM_MAGIC || (v & 0xffff0000u) == (RT_PREEMPT_MAGIC & 0xffff0000u));
+           && (v == RT_STOP_MAGIC || v == RT_ROOM_MAGIC || (v & 0xffff0000u) == (MONITOR_PREEMPT_MAGIC & 0xffff0000u));
 }
 
 /* Where the program wants it, and with the mask that it asks for: as if no other had been
@@ -629,7 +629,7 @@ void rt_signals_init(void)
         install_entry(ours[i], &table.act[ours[i]]);
     }
     table.ready = true;
-    rt.sched.after_crit = rt_after_crit;
+    rt.sched.after_crit = after_crit;
     rt.sched.hold = hold;
 }
 

@@ -4,7 +4,6 @@
  * here costs one line on standard error; the program then runs unscheduled. */
 #include <errno.h>
 
-#include "monitor/monitor.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 #include "sched/carrier.h"

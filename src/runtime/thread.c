@@ -1,7 +1,6 @@
 /* src/runtime/thread.c - threads join and leave.  SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "monitor/monitor.h"
 #include "runtime/runtime.h"
 #include "sharing/sharing.h"
 #include "threads/threads.h"

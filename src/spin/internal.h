@@ -81,7 +81,6 @@ static inline bool bit_get(const uint8_t *b, uint32_t i) { return b[i / 8] >> (i
 static inline void bit_set(uint8_t *b, uint32_t i) { b[i / 8] |= (uint8_t)(1u << (i % 8)); }
 
 /* Of the architecture (src/arch).  All take the scratch tables as held. */
-void spin_decoders_init(struct spin_scratch *s);
 /* Walk the whole function: instruction bounds and branch targets near pc, backward branches. */
 enum spin_verdict spin_sweep(struct spin_scratch *s, uint32_t pc);
 /* Decode the region's instructions into nodes. */

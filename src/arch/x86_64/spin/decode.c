@@ -9,20 +9,20 @@
 struct spin_scratch spin_scratch;
 static uint32_t scratch_busy;
 
+static void init_decoders(struct spin_decoder *d)
+{
+    ZydisDecoderInit(&d->full, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderInit(&d->fast, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    ZydisDecoderEnableMode(&d->fast, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+}
+
 bool spin_scratch_take(void)
 {
     if (__atomic_exchange_n(&scratch_busy, 1, __ATOMIC_ACQUIRE)) return false;
-    spin_decoders_init(&spin_scratch);
+    init_decoders(&spin_scratch.decoder);
     return true;
 }
 void spin_scratch_release(void) { __atomic_store_n(&scratch_busy, 0, __ATOMIC_RELEASE); }
-
-void spin_decoders_init(struct spin_scratch *s)
-{
-    ZydisDecoderInit(&s->decoder.full, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisDecoderInit(&s->decoder.fast, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisDecoderEnableMode(&s->decoder.fast, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
-}
 
 /* The target of a direct jump or call, relative to `at`'s base; false: it is none. */
 static bool relative_target(const ZydisDecodedInstruction *i, int64_t at, int64_t *target)

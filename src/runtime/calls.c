@@ -51,8 +51,6 @@ long rt_call_releasing(struct rt_thread *t, struct gate_frame *f, bool certain)
  * block: a core that was released for nothing is not easily had back. */
 static bool guess(struct rt_thread *t) { return !sched_core_is_wanted(&rt.sched) && ++t->guesses % CALL_LOOK_EVERY; }
 
-enum { NR_CLOSE_RANGE = 436 };
-
 static const uint16_t reads[] = {
     __NR_read, __NR_readv, __NR_recvfrom, __NR_recvmsg, __NR_recvmmsg, __NR_accept, __NR_accept4,
 };
@@ -105,7 +103,7 @@ long rt_make_call(struct gate_frame *f)
 
 /* The descriptor is gone also where close returns EINTR: never again. */
 static bool is_close(const struct gate_frame *f)
-{ return (uint32_t)f->nr == __NR_close || (uint32_t)f->nr == NR_CLOSE_RANGE; }
+{ return (uint32_t)f->nr == __NR_close || (uint32_t)f->nr == __NR_close_range; }
 
 __attribute__((noinline)) static long may_block(struct gate_frame *f)
 {
@@ -270,5 +268,5 @@ void rt_install_calls(void)
     usf_gate_after = after_call;
     RT_INSTALL(changes, call_changes_descriptors);
     usf_gate_handlers[__NR_close] = call_close;
-    usf_gate_handlers[NR_CLOSE_RANGE] = call_close;
+    usf_gate_handlers[__NR_close_range] = call_close;
 }

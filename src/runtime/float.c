@@ -29,7 +29,7 @@
 #define IDLE_GUARD  4096u       /* an overflow ends the program, and writes into nothing else */
 #define TCB_SIZE    4096u       /* above a thread's TLS base, for libc */
 #define PR_TID_ADDRESS 40       /* PR_GET_TID_ADDRESS */
-enum { NR_CLOSE_RANGE = 436, NR_LANDLOCK_RESTRICT_SELF = 446, NR_LSM_SET_SELF_ATTR = 460 };
+enum { NR_LANDLOCK_RESTRICT_SELF = 446, NR_LSM_SET_SELF_ATTR = 460 };
 
 /* What lies in libusf's TLS, below the TLS base; in bytes from there. */
 static size_t tls_below;
@@ -648,7 +648,7 @@ static size_t below(const void *variable, uint64_t tls) { return (size_t)(tls - 
 /* Before the code is patched: the calls are seen from the start. */
 void rt_float_init(void)
 {
-    wrap(NR_CLOSE_RANGE, call_close_range);     /* the thread cache does not see it */
+    wrap(__NR_close_range, call_close_range);     /* the thread cache does not see it */
     if (rt.settings.floats) install();
 }
 

@@ -152,7 +152,7 @@ static uint64_t tls_of(const struct gate_frame *f)
 {
     uint64_t tls = f->arg[4];
     const uint32_t *arg = (const uint32_t *)(f->arg[0] + 56);     /* struct clone_args.tls */
-    bool ok = f->nr != 435 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
+    bool ok = f->nr != __NR_clone3 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
     return ok ? tls : 0;
 }
 
@@ -174,7 +174,7 @@ static void before_clone(struct gate_frame *f)
     uint64_t flags = f->arg[0];
     bool vforked = rt_vforked();
     if (f->nr == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
-    else if (f->nr == 435 /* clone3 */) flags = sync_read((const uint32_t *)f->arg[0], &lo) ? lo : 0;
+    else if (f->nr == __NR_clone3) flags = sync_read((const uint32_t *)f->arg[0], &lo) ? lo : 0;
     if (flags & CLONE_VM && !(flags & CLONE_VFORK)) rt_late_join();
     if (!(flags & CLONE_THREAD) && rt_floats(&rt_self)) rt_float_go_home(&rt_self);
     if (!(flags & CLONE_THREAD) && rt.on) sched_keep_inherited(&rt.sched);
@@ -375,7 +375,7 @@ void rt_install_life(void)
     usf_gate_before_clone = before_clone;
     usf_gate_handlers[__NR_fork] = fork_with;
     usf_gate_handlers[__NR_clone] = call_clone;
-    usf_gate_handlers[435] = call_clone3;
+    usf_gate_handlers[__NR_clone3] = call_clone3;
     rt_install_exec();
     usf_gate_handlers[__NR_ptrace] = call_ptrace;
     usf_gate_handlers[__NR_seccomp] = call_seccomp;

@@ -171,10 +171,8 @@ static long call_with_path(struct gate_frame *f, unsigned arg)
 static long call_path(struct gate_frame *f) { return call_with_path(f, 0); }
 static long call_path_at(struct gate_frame *f) { return call_with_path(f, 1); }
 
-enum { NR_OPENAT2 = 437, NR_FACCESSAT2 = 439 };
-
 static const uint16_t paths[] = {__NR_open, __NR_stat, __NR_lstat, __NR_access, __NR_chdir};
-static const uint16_t paths_at[] = {__NR_openat, NR_OPENAT2, __NR_newfstatat, __NR_statx, __NR_faccessat, NR_FACCESSAT2};
+static const uint16_t paths_at[] = {__NR_openat, __NR_openat2, __NR_newfstatat, __NR_statx, __NR_faccessat, __NR_faccessat2};
 
 void rt_install_watched(void)
 {

@@ -43,15 +43,12 @@ static bool any_hints(void) { return __atomic_load_n(&nr_hints, __ATOMIC_RELAXED
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls)
 {
     if ((!creator->has_hint && !any_hints()) || !tls) return;
-    sched_crit_enter(&creator->self);
     rt_list_lock();
     inherit(creator);
     if (creator->has_hint) bequeath(tls, &creator->hint);
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &creator->self);
 }
 
-/* in a critical section */
 void rt_inherit_hint(struct rt_thread *t)
 {
     if (!any_hints()) return;
@@ -64,12 +61,10 @@ void rt_inherit_hint(struct rt_thread *t)
  * so when this one is no longer bound. */
 void rt_unbind(struct rt_thread *t)
 {
-    sched_crit_enter(&t->self);
     rt_list_lock();
     inherit(t);
     os_setaffinity(0, t->has_hint ? &t->hint : &rt.cpus);
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &t->self);
 }
 
 /* ---- cpusets that change ------------------------------------------------------------------------- */
@@ -260,12 +255,10 @@ static long call_getaffinity(struct gate_frame *f)
     bool takes_part = rt_takes_part();
     long r = rt_pass(f);        /* the kernel checks the arguments and says how many bytes it has */
     if (!takes_part || r <= 0 || r > (long)sizeof set) return r;
-    sched_crit_enter(&me->self);
     rt_list_lock();
     t = rt_thread_of(tid ? tid : me->tid);      /* not one that has opted out: its mask is its own */
     if (t) tell(t, &set);
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &me->self);
     if (t) __builtin_memcpy((void *)f->arg[2], &set, (size_t)r);
     return r;
 }

@@ -15,16 +15,13 @@ void rt_trace_clone(uintptr_t tls)
 {
     struct rt_thread *t = &rt_self;
     if (!tls || t->state != RT_ATTACHED || t->self.task == USF_NONE || !rt_has_own_self()) return;
-    sched_crit_enter(&t->self);
     rt_list_lock();
     note[next % NOTES].tls = tls;
     note[next % NOTES].born = os_now();
     note[next++ % NOTES].maker = t->self.task;
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &t->self);
 }
 
-/* in a critical section */
 void rt_trace_origin(struct rt_thread *t)
 {
     uintptr_t self = arch_thread_pointer();

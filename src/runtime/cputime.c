@@ -34,7 +34,6 @@ bool rt_cpu_time_of(int32_t tid, uint64_t *ns)
         *ns = rt_cpu_time(me);
         return true;
     }
-    sched_crit_enter(&me->self);
     rt_list_lock();
     struct rt_thread *t = rt_thread_of(tid);
     if (t && t->self.home && t->self.task != USF_NONE) {
@@ -42,7 +41,6 @@ bool rt_cpu_time_of(int32_t tid, uint64_t *ns)
         found = true;
     }
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &me->self);
     return found;
 }
 

@@ -204,7 +204,6 @@ bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info)
         return false;
     }
     usf_xassert(rt_is_executed_here(t));
-    sched_crit_enter(&t->self);
     rt_list_lock();
     struct rt_thread *to = rt_thread_of(k->tid);
     bool ended = !to || (to->self.task == USF_NONE && t->self.task != USF_NONE);       /* or it is about to */
@@ -213,7 +212,6 @@ bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info)
         if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
     }
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &t->self);
     return kept || ended;
 }
 
@@ -246,12 +244,10 @@ long rt_call_sigpending(struct gate_frame *f)
     uint64_t *set = (void *)f->arg[0];
     long r = rt_pass(f);
     if (r || !rt_floats(t) || f->arg[1] < sizeof *set) return r;
-    sched_crit_enter(&t->self);
     rt_list_lock();
     for (uint32_t i = 0; i < t->nr_sent; i++)
         if (t->self.mask >> (sent_of(t)[i].sig - 1) & 1) *set |= 1ull << (sent_of(t)[i].sig - 1);
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &t->self);
     return 0;
 }
 
@@ -287,7 +283,6 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
         info.si_pid = rt.pid;
         info.si_uid = (uid_t)usf_syscall(__NR_getuid);
     }
-    sched_crit_enter(&me->self);
     rt_list_lock();
     t = rt_thread_of(tid);
     if (!t || !t->self.home || t->self.task == USF_NONE || t->stays_for_good) t = 0;
@@ -302,7 +297,6 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
         os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
     }
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &me->self);
     if (t) return r;
     if (is_orphan(tid)) return -ESRCH;
     struct gate_frame there = *f;

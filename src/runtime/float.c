@@ -293,7 +293,6 @@ static void have_stay(int32_t tid, bool hands_on)
     struct rt_thread *me = &rt_self;
     for (unsigned i = 0; i < STAY_LOOKS; i++) {
         bool there = true;
-        sched_crit_enter(&me->self);
         rt_list_lock();
         struct rt_thread *t = rt_thread_of(tid);
         if (t && t != me && hands_on) atomic_fetch_or(&t->hands_on, RT_HANDS_ON_STATE);
@@ -304,7 +303,6 @@ static void have_stay(int32_t tid, bool hands_on)
             if (at) poke(at);
         }
         rt_list_unlock();
-        sched_crit_leave(&rt.sched, &me->self);
         if (there) return;
         os_sleep(STAY_NS);
     }

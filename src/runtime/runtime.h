@@ -259,7 +259,7 @@ void rt_install_threads(void);
 int  rt_join_instance(bool again);          /* process and calling thread; 0 or -errno, said (-ESTALE: not if `again`) */
 void rt_attach(struct rt_thread *t);
 void rt_lost_record(struct rt_thread *t);   /* if its process was taken off: it is new, or alone */
-void rt_list_lock(void);
+void rt_list_lock(void);                    /* the calling thread is in a critical section until the other */
 void rt_list_unlock(void);
 void rt_list_remove(struct rt_thread *t);
 struct rt_thread *rt_thread_of(int32_t tid);    /* holds the list's lock */

@@ -119,11 +119,9 @@ void rt_stack_give(struct rt_thread *t)
     if (!t->self.signal_stack || rt_float_is_away(t)) return;
     if (!t->withdrawn) set_alternate(0, 0);
     t->withdrawn = false;
-    sched_crit_enter(&t->self);
     rt_list_lock();
     drop(t);
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &t->self);
 }
 
 void rt_stacks_after_fork(const struct rt_thread *t)

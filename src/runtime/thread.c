@@ -13,6 +13,7 @@ __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 void rt_list_lock(void)
 {
     uint32_t free = 0, round = 0;
+    sched_crit_enter(&rt_self.self);
     usf_lock_wanted(USF_RANK_LIST);
     while (!atomic_compare_exchange_weak(&rt.list_lock, &free, 1)) {
         free = 0;
@@ -24,6 +25,7 @@ void rt_list_unlock(void)
 {
     usf_lock_released(USF_RANK_LIST);
     atomic_store(&rt.list_lock, 0);
+    sched_crit_leave(&rt.sched, &rt_self.self);
 }
 
 #if USF_ASSERTS >= 1
@@ -73,7 +75,6 @@ static void list_add(struct rt_thread *t)
 
 void rt_list_remove(struct rt_thread *t)
 {
-    sched_crit_enter(&t->self);
     rt_list_lock();
     usf_xassert(list_is_valid());
     if (t->prev) t->prev->next = t->next;
@@ -82,7 +83,6 @@ void rt_list_remove(struct rt_thread *t)
     t->next = t->prev = 0;
     usf_xassert(list_is_valid() && !is_listed(t));
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &t->self);
 }
 
 struct rt_thread *rt_thread_of(int32_t tid)
@@ -96,11 +96,9 @@ struct rt_thread *rt_thread_of(int32_t tid)
 bool rt_is_alone(void)
 {
     struct rt_thread *me = &rt_self;
-    sched_crit_enter(&me->self);
     rt_list_lock();
     bool alone = !rt.threads || (rt.threads == me && !me->next);
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &me->self);
     return alone;
 }
 

@@ -104,14 +104,11 @@ static void before_look(uint64_t path)
  * home. */
 static int32_t find_floating(int32_t tid)
 {
-    struct rt_thread *me = &rt_self;
-    sched_crit_enter(&me->self);
     rt_list_lock();
     const struct rt_thread *t = rt_thread_of(tid);
     bool floats = t && t->self.home && t->self.task != USF_NONE && !t->stays_for_good;
     int32_t at = floats ? rt_kernel_tid(t) : 0;
     rt_list_unlock();
-    sched_crit_leave(&rt.sched, &me->self);
     return at;
 }
 

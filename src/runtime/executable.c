@@ -1,25 +1,13 @@
 /* src/runtime/executable.c - what the file of the program says.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <elf.h>
+#include <sys/auxv.h>
 
 #include "runtime/runtime.h"
 
-USF_EARLY static const Elf64_Phdr *headers;       /* the executable's */
-USF_EARLY static uint64_t nr_headers;
-
-static uint64_t auxiliary(char **envp, uint64_t type)
-{
-    while (envp && *envp) envp++;
-    for (const Elf64_auxv_t *a = envp ? (const Elf64_auxv_t *)(envp + 1) : 0; a && a->a_type != AT_NULL; a++)
-        if (a->a_type == type) return a->a_un.a_val;
-    return 0;
-}
-
-void rt_note_executable(char **envp)
-{
-    nr_headers = auxiliary(envp, AT_PHNUM);
-    headers = (const Elf64_Phdr *)auxiliary(envp, AT_PHDR);
-}
+/* The executable's. */
+static const Elf64_Phdr *headers(void) { return (const Elf64_Phdr *)getauxval(AT_PHDR); }
+static uint64_t nr_headers(void) { return headers() ? getauxval(AT_PHNUM) : 0; }
 
 static bool same(const char *a, const char *b)
 {
@@ -64,15 +52,15 @@ static bool imports(const Elf64_Dyn *d, uintptr_t base, const char *const *names
 
 static const Elf64_Phdr *header_of(uint32_t type)
 {
-    for (uint64_t i = 0; headers && i < nr_headers; i++)
-        if (headers[i].p_type == type) return &headers[i];
+    for (uint64_t i = 0, n = nr_headers(); i < n; i++)
+        if (headers()[i].p_type == type) return &headers()[i];
     return 0;
 }
 
 static uintptr_t base_address(void)
 {
     const Elf64_Phdr *own = header_of(PT_PHDR);
-    return own ? (uintptr_t)headers - own->p_vaddr : 0;
+    return own ? (uintptr_t)headers() - own->p_vaddr : 0;
 }
 
 bool rt_executable_imports(const char *const *names, unsigned n)
@@ -84,8 +72,8 @@ bool rt_executable_imports(const char *const *names, unsigned n)
 
 bool rt_executable_has_data(const void *from, size_t size)
 {
-    for (uint64_t i = 0; headers && i < nr_headers; i++) {
-        const Elf64_Phdr *h = &headers[i];
+    for (uint64_t i = 0, n = nr_headers(); i < n; i++) {
+        const Elf64_Phdr *h = &headers()[i];
         uintptr_t offset = (uintptr_t)from - base_address() - h->p_vaddr;
         if (h->p_type == PT_LOAD && h->p_flags & PF_W && offset < h->p_memsz && size <= h->p_memsz - offset) return true;
     }

@@ -445,7 +445,6 @@ void rt_begin_attributes(struct rt_thread *t);  /* ... once it is attached: its 
 void rt_unbind(struct rt_thread *t);        /* the calling thread, which is opted out from now on */
 
 /* executable.c */
-void rt_note_executable(char **envp);
 bool rt_executable_imports(const char *const *names, unsigned n);   /* any of these */
 bool rt_executable_has_data(const void *from, size_t size);         /* the whole range, as writable data */
 

@@ -242,7 +242,6 @@ __attribute__((constructor)) static void usf_start(int argc, char **argv, char *
     rt_warned_init(envp);
     config_inproc_read(envp, &rt.settings);
     usf_verbose = (int)rt.settings.verbose;
-    rt_note_executable(envp);
     if (is_in_valgrind(envp)) {     /* it executes no code that is patched, and hands on only what it knows of the kernel */
         usf_warn("Valgrind executes this program: it runs unscheduled");
         return;

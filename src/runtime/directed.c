@@ -311,7 +311,7 @@ long rt_call_tkill(struct gate_frame *f)
 long rt_call_tgsigqueueinfo(struct gate_frame *f)
 {
     siginfo_t info;
-    if ((int32_t)f->arg[0] != rt.pid || rt_vforked() || !rt_copy_words(&info, (const void *)f->arg[3], sizeof info)) return rt_pass(f);
+    if ((int32_t)f->arg[0] != rt.pid || rt_vforked() || !sync_read_words(&info, (const void *)f->arg[3], sizeof info)) return rt_pass(f);
     info.si_signo = (int)f->arg[2];
     return send_to(f, (int32_t)f->arg[1], (int)f->arg[2], &info);
 }

@@ -205,12 +205,8 @@ static long call_hands_on(struct gate_frame *f, uint32_t what)
  * again. */
 static bool is_of_libc(uintptr_t tls)
 {
-    uint32_t low, high;
-    for (unsigned i = 0; i < 4; i += 2) {
-        const uint32_t *at = (const uint32_t *)tls + 2 * i;
-        if (!sync_read(at, &low) || !sync_read(at + 1, &high) || (low | (uint64_t)high << 32) != tls) return false;
-    }
-    return true;
+    uintptr_t word[3];
+    return sync_read_words(word, (const void *)tls, sizeof word) && word[0] == tls && word[2] == tls;
 }
 
 /* Where another thread has set the creator's state (have_stay), the creator has no reason of its

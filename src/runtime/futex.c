@@ -142,8 +142,7 @@ static long call_futex_requeue(struct gate_frame *f)
 {
     struct { uint64_t val, addr; uint32_t flags, reserved; } w[2];
     if ((uint32_t)f->arg[1] || !rt.on) return rt_pass(f);
-    for (unsigned i = 0; i < sizeof w / 4; i++)
-        if (!sync_read((uint32_t *)f->arg[0] + i, (uint32_t *)w + i)) return rt_pass(f);
+    if (!sync_read_words(w, (const void *)f->arg[0], sizeof w)) return rt_pass(f);
     if (w[0].flags != PRIVATE_U32 || w[1].flags != PRIVATE_U32 || w[0].reserved || w[1].reserved || (w[0].val | w[1].val) >> 32)
         return rt_pass(f);
     long r = wake_any((uint32_t *)w[0].addr, FUTEX_CMP_REQUEUE | FUTEX_PRIVATE_FLAG, (uint32_t)f->arg[2],

@@ -26,13 +26,7 @@ static bool read_byte(uintptr_t at, char *out)
     return true;
 }
 
-static bool read_pointer(uintptr_t at, uintptr_t *out)
-{
-    uint32_t lo, hi;
-    if (!sync_read((const uint32_t *)at, &lo) || !sync_read((const uint32_t *)(at + 4), &hi)) return false;
-    *out = lo | (uintptr_t)hi << 32;
-    return true;
-}
+static bool read_pointer(uintptr_t at, uintptr_t *out) { return sync_read_words(out, (const void *)at, sizeof *out); }
 
 /* Of an entry "NAME=VALUE": where the value is; 0: it is another name's. */
 static uintptr_t value_at(uintptr_t entry, const char *name)

@@ -151,9 +151,8 @@ static long call_clone3(struct gate_frame *f)
 static uint64_t tls_of(const struct gate_frame *f)
 {
     uint64_t tls = f->arg[4];
-    const uint32_t *arg = (const uint32_t *)(f->arg[0] + 56);     /* struct clone_args.tls */
-    bool ok = f->nr != __NR_clone3 || (sync_read(arg, (uint32_t *)&tls) && sync_read(arg + 1, (uint32_t *)&tls + 1));
-    return ok ? tls : 0;
+    const void *arg = (const void *)(f->arg[0] + 56);       /* struct clone_args.tls */
+    return f->nr != __NR_clone3 || sync_read_words(&tls, arg, sizeof tls) ? tls : 0;
 }
 
 /* Leave the creator's hint for CPUs under the new thread's storage, and whether that thread is to

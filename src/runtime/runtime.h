@@ -331,7 +331,6 @@ void rt_signals_after_fork(void);
 void rt_install_signals(void);
 void rt_raise(int sig, const void *info);   /* on the kernel thread that executes the caller: as it came */
 void rt_signal(int sig, siginfo_t *info, void *ctx);        /* the entry of every handler */
-bool rt_copy_words(void *to, const void *from, unsigned bytes);     /* from the program's memory, which may not be there */
 
 /* stack.c */
 void rt_install_stack(void);

@@ -528,13 +528,6 @@ static void install_entry(int sig, const struct rt_action *user)
     rt_signals_exchange(sig, &k, 0);
 }
 
-bool rt_copy_words(void *to, const void *from, unsigned bytes)
-{
-    for (unsigned i = 0; i < bytes / 4; i++)
-        if (!sync_read((const uint32_t *)from + i, (uint32_t *)to + i)) return false;
-    return true;
-}
-
 static long tell_kernel(int sig, const struct rt_action *want)
 {
     bool plain = !rt_action_is_handler(want);
@@ -568,7 +561,7 @@ static long call_sigaction(struct gate_frame *f)
 
     if (!table.ready || f->arg[3] != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
     if (rt_vforked()) return sigaction_of_vforked(f, sig);
-    if (new && !rt_copy_words(&want, new, sizeof want)) return -EFAULT;
+    if (new && !sync_read_words(&want, new, sizeof want)) return -EFAULT;
     sched_crit_enter(&t->self);
     uint32_t free = 0;
     usf_lock_wanted(USF_RANK_ACTIONS);

@@ -169,7 +169,7 @@ static long call_sigaltstack(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     stack_t want, now;
     if (!t->self.signal_stack || !rt_has_own_self()) return rt_pass(f);
-    if (f->arg[0] && !rt_copy_words(&want, (const void *)f->arg[0], sizeof want)) return -EFAULT;
+    if (f->arg[0] && !sync_read_words(&want, (const void *)f->arg[0], sizeof want)) return -EFAULT;
     now = user_stack(t);
     if (user_has(t, f->sp)) now.ss_flags |= SS_ONSTACK;
     long r = f->arg[0] ? set_user(t, &want, f->sp) : 0;

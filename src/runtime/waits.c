@@ -15,8 +15,7 @@ static uint64_t time_of(uint64_t arg, enum time_kind kind)
 {
     struct sync_timespec ts;
     if (kind == MILLISECONDS) return (int)arg < 0 ? UINT64_MAX : (uint64_t)(int)arg * 1000000u;
-    for (unsigned i = 0; i < sizeof ts / 4; i++)
-        if (!arg || !sync_read((const uint32_t *)arg + i, (uint32_t *)&ts + i)) return UINT64_MAX;
+    if (!arg || !sync_read_words(&ts, (const void *)arg, sizeof ts)) return UINT64_MAX;
     return ts.sec < 0 || ts.sec > INT32_MAX ? UINT64_MAX : (uint64_t)ts.sec * 1000000000u + (uint64_t)ts.nsec;
 }
 
@@ -66,7 +65,7 @@ static long call_yield(struct gate_frame *f)
 static uint64_t let_in(const struct rt_thread *t, uint64_t mask_at)
 {
     uint64_t mask = ~0ull;
-    if (!t->self.home || !mask_at || !rt_copy_words(&mask, (const void *)mask_at, sizeof mask)) return 0;
+    if (!t->self.home || !mask_at || !sync_read_words(&mask, (const void *)mask_at, sizeof mask)) return 0;
     return t->self.mask & ~mask;
 }
 
@@ -100,7 +99,7 @@ static long call_sigtimedwait(struct gate_frame *f)
     if (!t) return rt_pass(f);
     if (!info) with.arg[1] = (uint64_t)(info = &own);
     uint64_t set = ~0ull;
-    rt_copy_words(&set, (const void *)f->arg[0], sizeof set);
+    sync_read_words(&set, (const void *)f->arg[0], sizeof set);
     do {
         t->sigwaits = set;
         t->waits_for_one = true;
@@ -194,10 +193,8 @@ static long call_epoll_pwait2(struct gate_frame *f)
 /* timeval and timespec are alike there */
 static bool is_zero(uint64_t time)
 {
-    uint32_t w[4];
-    for (unsigned i = 0; i < 4; i++)
-        if (!time || !sync_read((const uint32_t *)time + i, &w[i])) return false;
-    return !(w[0] | w[1] | w[2] | w[3]);
+    uint64_t w[2];
+    return time && sync_read_words(w, (const void *)time, sizeof w) && !(w[0] | w[1]);
 }
 
 /* select overwrites its sets, so the look is made on copies; sets larger than FD_SETSIZE are rare
@@ -205,7 +202,7 @@ static bool is_zero(uint64_t time)
 static long select_releasing(struct rt_thread *t, struct gate_frame *f)
 {
     uint64_t mask_at = 0;       /* pselect6 has a pointer to the mask's address and size */
-    if (f->nr == __NR_pselect6 && f->arg[5]) rt_copy_words(&mask_at, (const void *)f->arg[5], sizeof mask_at);
+    if (f->nr == __NR_pselect6 && f->arg[5]) sync_read_words(&mask_at, (const void *)f->arg[5], sizeof mask_at);
     t->sigwaits = let_in(t, mask_at);
     long r = rt_call_releasing(t, f, true);
     t->sigwaits = 0;

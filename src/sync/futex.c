@@ -15,6 +15,13 @@ extern const char sync_probe_start[], sync_probe_end[], sync_probe_fixup[];
 
 bool sync_read(const uint32_t *addr, uint32_t *out) { return sync_probe_read(addr, out) == 0; }
 
+bool sync_read_words(void *to, const void *from, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes / 4; i++)
+        if (!sync_read((const uint32_t *)from + i, (uint32_t *)to + i)) return false;
+    return true;
+}
+
 uintptr_t sync_fault_fixup(uintptr_t pc)
 {
     return pc >= (uintptr_t)sync_probe_start && pc < (uintptr_t)sync_probe_end ? (uintptr_t)sync_probe_fixup : 0;
@@ -145,14 +152,11 @@ struct deadline { uint64_t at; int clock; };    /* at 0: none */
 
 static int read_timeout(const struct sync_timespec *ts, int cmd, int op, struct deadline *d)
 {
-    uint32_t raw[4];
     struct sync_timespec t;
     d->at = 0;
     d->clock = op & FUTEX_CLOCK_REALTIME ? 0 : 1;
     if (!ts) return 0;
-    for (int i = 0; i < 4; i++)
-        if (!sync_read((const uint32_t *)ts + i, &raw[i])) return -EFAULT;
-    __builtin_memcpy(&t, raw, sizeof t);
+    if (!sync_read_words(&t, ts, sizeof t)) return -EFAULT;
     if (t.sec < 0 || t.nsec < 0 || t.nsec >= 1000000000) return -EINVAL;
     uint64_t ns = t.sec > 9000000000ll ? INT64_MAX : (uint64_t)t.sec * 1000000000u + (uint64_t)t.nsec;
     if (cmd == FUTEX_WAIT) {

@@ -89,5 +89,6 @@ void sync_reset(struct sync *y);
 /* Reads *addr; false: the address is bad.  sync_fault_fixup: called by the handler of SIGSEGV and
  * SIGBUS with the faulting pc: the pc to go on at, or 0: not ours. */
 bool sync_read(const uint32_t *addr, uint32_t *out);
+bool sync_read_words(void *to, const void *from, unsigned bytes);      /* several, of 4 bytes each */
 uintptr_t sync_fault_fixup(uintptr_t pc);
 #endif

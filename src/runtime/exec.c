@@ -66,6 +66,15 @@ static void come_back(struct rt_thread *t)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
+/* The call, with the actions that the new program is to have; a child of vfork keeps them. */
+static long pass_exec(struct gate_frame *f)
+{
+    rt_signals_before_exec();
+    long r = rt_pass(f);
+    if (!usf_gate_vforked) rt_signals_after_failed_exec();
+    return r;
+}
+
 static long make_exec(struct rt_thread *t, struct gate_frame *f)
 {
     long r;
@@ -73,9 +82,7 @@ static long make_exec(struct rt_thread *t, struct gate_frame *f)
         if ((r = try_exec(t, f)) != GIVEN_UP) return r;
     bool own_choice = rt.on;        /* else another thread had a reason to leave */
     if (own_choice) rt_depart();
-    rt_signals_before_exec();
-    r = rt_pass(f);
-    rt_signals_after_failed_exec();
+    r = pass_exec(f);
     if (own_choice) come_back(t);
     return r;
 }
@@ -89,17 +96,7 @@ static long exec_vforked(struct rt_thread *t, const struct gate_frame *f)
     long r = rt_exec_env_make(&with, &t->exec_env);
     if (r) return r;
     if (!rt.late && !t->bound_by_child) rt_unpin();
-    rt_signals_before_exec();
-    return rt_pass(&with);
-}
-
-/* It stands by: its timer ends with the exec. */
-static long exec_late(struct gate_frame *f)
-{
-    rt_signals_before_exec();
-    long r = rt_pass(f);
-    rt_signals_after_failed_exec();
-    return r;
+    return pass_exec(&with);
 }
 
 static long call_exec(struct gate_frame *f)
@@ -109,12 +106,7 @@ static long call_exec(struct gate_frame *f)
     long dir = at ? (long)f->arg[0] : -100 /* AT_FDCWD */, path = at ? (long)f->arg[1] : (long)f->arg[0], r;
 
     bool vforked = rt_vforked();
-    if (!rt.on && !rt.late) {
-        rt_signals_before_exec();
-        r = rt_pass(f);
-        if (!vforked) rt_signals_after_failed_exec();
-        return r;
-    }
+    if (!rt.on && !rt.late) return pass_exec(f);
     if (vforked) return exec_vforked(t, f);
     /* Searching PATH means many calls that fail: find out before anything is given up.  (Not by
      * -EACCES: that is about the real user, exec about the effective one.) */
@@ -124,7 +116,7 @@ static long call_exec(struct gate_frame *f)
     struct gate_frame with = *f;
     struct rt_exec_env env = {0};
     if (rt_has_own_self() && (r = rt_exec_env_make(&with, &env))) return r;
-    r = rt.late ? exec_late(&with) : make_exec(t, &with);
+    r = rt.late ? pass_exec(&with) : make_exec(t, &with);       /* who stands by: its timer ends with the exec */
     rt_exec_env_drop(&env);
     return r;
 }

@@ -422,9 +422,6 @@ static long call_wait(struct gate_frame *f)
 }
 
 static const uint16_t at_home[] = {__NR_get_robust_list};
-static const uint16_t set_users[] = {
-    __NR_setuid, __NR_setgid, __NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setgroups,
-};
 static const uint16_t names_thread[] = {__NR_sched_setscheduler, __NR_sched_setparam, __NR_sched_setattr};
 static const uint16_t home_if_own[] = {__NR_sched_setaffinity};
 static const uint16_t execs[] = {__NR_execve, __NR_execveat};
@@ -443,7 +440,7 @@ static void install(void)
 {
     for (unsigned i = 0; i < NR_STAY; i++) wrap(stay[i].nr, call_stays);
     WRAP(at_home, call_at_home);
-    WRAP(set_users, rt_call_set_users);
+    WRAP(rt_set_users, rt_call_set_users);
     WRAP(names_thread, call_names_thread);
     WRAP(home_if_own, call_home_if_own);
     WRAP(execs, call_exec);

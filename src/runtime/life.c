@@ -293,6 +293,10 @@ static void depart_as_stranger(void)
 
 bool rt_is_stranger(void) { return !os_has_user(rt.user) || !sharing_is_member(rt.settings.instance); }
 
+const uint16_t rt_set_users[] = {
+    __NR_setuid, __NR_setgid, __NR_setreuid, __NR_setregid, __NR_setresuid, __NR_setresgid, __NR_setgroups,
+};
+
 static long call_set_user(struct gate_frame *f)
 {
     part_from_monitor();
@@ -379,13 +383,7 @@ void rt_install_life(void)
     usf_gate_handlers[__NR_ptrace] = call_ptrace;
     usf_gate_handlers[__NR_seccomp] = call_seccomp;
     usf_gate_handlers[__NR_prctl] = call_prctl;
-    usf_gate_handlers[__NR_setuid] = call_set_user;
-    usf_gate_handlers[__NR_setreuid] = call_set_user;
-    usf_gate_handlers[__NR_setresuid] = call_set_user;
-    usf_gate_handlers[__NR_setgid] = call_set_user;
-    usf_gate_handlers[__NR_setregid] = call_set_user;
-    usf_gate_handlers[__NR_setresgid] = call_set_user;
-    usf_gate_handlers[__NR_setgroups] = call_set_user;
+    RT_INSTALL(rt_set_users, call_set_user);
     usf_lock_on_stuck = lock_is_stuck;
     usf_gate_handlers[__NR_exit_group] = call_exit_group;
 }

@@ -294,6 +294,7 @@ void rt_exec_env_drop(struct rt_exec_env *own);
 /* life.c: fork, exit, and going on without usf */
 uint64_t rt_block_signals(uint64_t set);     /* the mask that was */
 void rt_install_life(void);
+extern const uint16_t rt_set_users[7];      /* the calls that set a user or groups */
 bool rt_is_stranger(void);                  /* it runs as another user than who joined, for good, or has left the instance's group */
 /* Take this process off its instance for good: all its threads run unscheduled.  False: another
  * thread has, or it took no part. */

@@ -273,7 +273,7 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
         me->sets_users = me->tells_users = true;
         return rt_pass(f);
     }
-    if (tid == me->tid && rt_floats(me) && (!(me->self.mask >> (sig - 1) & 1) || me->stays_for_good)) {
+    if (tid == me->tid && rt_floats(me) && (!(me->self.mask >> (sig - 1) & 1) || me->stays_why)) {
         struct gate_frame own = *f;
         *(f->nr == __NR_tkill ? &own.arg[0] : &own.arg[1]) = (uint32_t)os_gettid();
         return rt_pass(&own);
@@ -285,7 +285,7 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     }
     rt_list_lock();
     t = rt_thread_of(tid);
-    if (!t || !t->self.home || t->self.task == USF_NONE || t->stays_for_good) t = 0;
+    if (!t || !t->self.home || t->self.task == USF_NONE || t->stays_why) t = 0;
     else if (!keep_sent(t, sig, &info)) r = -EAGAIN;
     else at = carrier_alert(&rt.sched, t->self.task);
     if (t && (t == me || (t->self.mask & ~t->sigwaits) >> (sig - 1) & 1)) at = 0;      /* it blocks it: it looks when it does not */

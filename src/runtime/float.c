@@ -166,16 +166,13 @@ void rt_float_go_home(struct rt_thread *t)
 
 void rt_float_stay(struct rt_thread *t, enum usf_stays why)
 {
-    if (t->stays_for_good) return;
-    if (!t->self.home && rt.settings.floats && !usf_gate_vforked && rt_has_own_self()) {      /* from when it would float (rt_float_attached) */
-        t->stays_for_good = true;
-        t->stays_why = why;
-    }
+    if (t->stays_why) return;
+    /* from when it would float (rt_float_attached) */
+    if (!t->self.home && rt.settings.floats && !usf_gate_vforked && rt_has_own_self()) t->stays_why = why;
     if (!rt_floats(t)) return;
     rt_float_go_home(t);
     if (!carrier_is_home(&t->self)) return;     /* in a handler: its frame belongs to the carrier */
     carrier_stay(&rt.sched, &t->self, why);
-    t->stays_for_good = true;
     t->stays_why = why;
     rt_float_attend(t, ~0ull);                  /* the kernel thread is its own: what it blocks is pending there from now on */
 }
@@ -216,8 +213,7 @@ void rt_float_bequeath(const struct rt_thread *creator, uintptr_t tls)
     uint32_t hands_on = atomic_load_explicit(&creator->hands_on, memory_order_relaxed);
     if (USF_LIKELY(!hands_on) || !rt_tls_self || !is_of_libc(tls)) return;
     struct rt_thread *t = (struct rt_thread *)(tls - rt_tls_self);
-    t->stays_for_good = true;
-    t->stays_why = creator->stays_for_good ? creator->stays_why : USF_STAYS_SCHEDULING;
+    t->stays_why = creator->stays_why ? creator->stays_why : USF_STAYS_SCHEDULING;
     atomic_store(&t->hands_on, hands_on);
 }
 
@@ -292,7 +288,7 @@ static void have_stay(int32_t tid, bool hands_on)
         rt_list_lock();
         struct rt_thread *t = rt_thread_of(tid);
         if (t && t != me && hands_on) atomic_fetch_or(&t->hands_on, RT_HANDS_ON_STATE);
-        if (t && t != me && t->self.home && t->self.task != USF_NONE && !t->stays_for_good) {
+        if (t && t != me && t->self.home && t->self.task != USF_NONE && !t->stays_why) {
             atomic_store(&t->self.keeps_home, 1);
             there = i && carrier_is_home(&t->self);     /* at the second look: it may have been about to leave */
             int32_t at = there ? 0 : carrier_alert(&rt.sched, t->self.task);
@@ -410,7 +406,7 @@ static long call_exec(struct gate_frame *f)
     rt_float_go_home(t);
     rt_float_attend(t, ~0ull);
     long r = rt_float_go_on(f);
-    if (rt_floats(t) && !t->stays_for_good) rt_float_withdraw(t, ~0ull);
+    if (rt_floats(t) && !t->stays_why) rt_float_withdraw(t, ~0ull);
     return r;
 }
 
@@ -493,7 +489,7 @@ void rt_float_begin(struct rt_thread *t)
 void rt_float_attached(struct rt_thread *t)
 {
     if (!t->self.home) return;
-    if (t->stays_for_good) carrier_stay(&rt.sched, &t->self, t->stays_why);
+    if (t->stays_why) carrier_stay(&rt.sched, &t->self, t->stays_why);
     uint32_t number = (uint32_t)(t->self.home - rt.sched.carriers), n = atomic_load(&nr_born);
     usf_dassert(number < USF_MAX_TASKS && carrier_is_home(&t->self) && t->self.home->tid == t->tid);
     atomic_store(&born[number], t);
@@ -689,7 +685,7 @@ void rt_float_start(struct rt_thread *t)
         if (t->self.home) t->self.home->signal_stack = t->self.signal_stack;
         rt_stack_call(t, look_before);
         if (before != USF_STAYS_NOT) rt_float_stay(t, before);
-        else if (rt_floats(t) && !t->stays_for_good) rt_float_withdraw(t, ~0ull);
+        else if (rt_floats(t) && !t->stays_why) rt_float_withdraw(t, ~0ull);
     }
     sched_crit_leave(&rt.sched, &t->self);
 }

@@ -96,8 +96,7 @@ struct rt_thread {
     /* float.c */
     uint32_t handler_stays;         /* handlers that keep it on its carrier, */
     uintptr_t handler_frame;        /* ... and where the first of them began */
-    bool stays_for_good;            /* it has made a call after which it stays at home; so does its child of a fork, */
-    uint32_t stays_why;             /* ... for this reason: enum usf_stays */
+    uint32_t stays_why;             /* enum usf_stays: not 0 after a call for which it and its child of a fork stay at home */
     _Atomic uint32_t hands_on;      /* RT_HANDS_ON_*: threads that it creates stay, too, since the kernel gives them what others do not have */
     uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them; */
     bool waits_for_one;             /* ... one of them */

@@ -106,7 +106,7 @@ static int32_t find_floating(int32_t tid)
 {
     rt_list_lock();
     const struct rt_thread *t = rt_thread_of(tid);
-    bool floats = t && t->self.home && t->self.task != USF_NONE && !t->stays_for_good;
+    bool floats = t && t->self.home && t->self.task != USF_NONE && !t->stays_why;
     int32_t at = floats ? rt_kernel_tid(t) : 0;
     rt_list_unlock();
     return at;

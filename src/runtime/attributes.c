@@ -11,12 +11,12 @@
 
 _Static_assert(USF_PRIORITY_MAX == SCHED_PRIORITY_MAX, "one range");
 
-static void apply(struct rt_thread *t)
+void rt_apply_attributes(struct rt_thread *t)
 {
     struct sched_attributes w;
     const struct rt_attributes *own = &t->attributes;
     uint32_t has = atomic_load(&own->has);
-    if (t->self.task == USF_NONE) return;
+    if (!has || t->self.task == USF_NONE) return;
     sched_attributes_of(&rt.sched, t->self.task, &w);
     if (has & RT_ATTRIBUTE_PRIORITY) w.priority = own->value.priority;
     if (has & RT_ATTRIBUTE_DEADLINE) w.deadline = own->value.deadline;
@@ -29,8 +29,6 @@ static void apply(struct rt_thread *t)
     }
     sched_change_task(&rt.sched, &t->self, t->self.task, &w);
 }
-
-void rt_apply_attributes(struct rt_thread *t) { if (atomic_load(&t->attributes.has)) apply(t); }
 
 /* The thread cache does not keep a thread that has set attributes by the library's prctl.  One that
  * has made the system call itself is kept, and gets the attributes of a new thread. */
@@ -69,6 +67,19 @@ static uint32_t core_of(uint64_t cpu)
     return USF_NONE;
 }
 
+#define CPUS_SIZE sizeof((struct usf_work *)0)->strict
+_Static_assert(sizeof((struct usf_group_options *)0)->cpus == CPUS_SIZE, "one function for both");
+
+/* The cores of these CPUs. */
+static void cores_among(const uint64_t *cpus, uint64_t cores[USF_CORE_WORDS])
+{
+    __builtin_memset(cores, 0, USF_CORE_WORDS * sizeof *cores);
+    for (uint32_t i = 0; i < rt.sched.h->nr_cores; i++) {
+        uint32_t cpu = rt.sched.cores[i].pol.cpu;
+        if (cpu < 8 * CPUS_SIZE && cpus[cpu / 64] >> (cpu % 64) & 1) cores[i / 64] |= 1ull << (i % 64);
+    }
+}
+
 static int place(struct rt_thread *t, uint64_t kind, uint64_t cpu, uint64_t flags)
 {
     struct sched_attributes *w = &t->attributes.value, next = {.strict = flags == USF_STRICT};
@@ -105,11 +116,8 @@ static int count_work(struct rt_thread *t, const struct usf_work_counts *more)
 static int queued_work(struct rt_thread *t, const struct usf_work *w)
 {
     struct usf_pol_work *to = &rt.sched.groups[rt.sched.tasks[t->self.task].pol.group].pol.work;
-    uint64_t strict[USF_CORE_WORDS] = {0};
-    for (uint32_t i = 0; i < rt.sched.h->nr_cores; i++) {
-        uint32_t cpu = rt.sched.cores[i].pol.cpu;
-        if (cpu < 64 * sizeof w->strict / sizeof *w->strict && w->strict[cpu / 64] >> (cpu % 64) & 1) strict[i / 64] |= 1ull << (i % 64);
-    }
+    uint64_t strict[USF_CORE_WORDS];
+    cores_among(w->strict, strict);
     __atomic_store_n(&to->ready, w->ready < UINT32_MAX ? (uint32_t)w->ready : UINT32_MAX, __ATOMIC_RELAXED);
     __atomic_store_n(&to->priority, w->priority, __ATOMIC_RELAXED);
     __atomic_store_n(&to->deadline, w->deadline, __ATOMIC_RELAXED);
@@ -154,18 +162,10 @@ static int work(struct rt_thread *t, const struct gate_frame *f)
 
 _Static_assert((int)USF_CPUS_OWN == (int)USF_GROUP_BORROWING && (int)USF_CPUS_EXCLUSIVE == (int)USF_GROUP_EXCLUSIVE, "one enumeration");
 
-static void wants_of(const struct usf_group_options *o, uint64_t wants[USF_CORE_WORDS])
-{
-    for (uint32_t i = 0; i < rt.sched.h->nr_cores; i++) {
-        uint32_t cpu = rt.sched.cores[i].pol.cpu;
-        if (cpu < 64 * sizeof o->cpus / sizeof *o->cpus && o->cpus[cpu / 64] >> (cpu % 64) & 1) wants[i / 64] |= 1ull << (i % 64);
-    }
-}
-
 static int make_group(struct rt_thread *t, struct usf_group_options *o)
 {
-    uint64_t wants[USF_CORE_WORDS] = {0};
-    wants_of(o, wants);
+    uint64_t wants[USF_CORE_WORDS];
+    cores_among(o->cpus, wants);
     int r = sched_group_make(&rt.sched, &t->self, o->name ? o->name : "", o->weight, o->priority, wants, o->kind);
     if (r < 0) return -r;
     o->group = (uint32_t)r;
@@ -174,8 +174,8 @@ static int make_group(struct rt_thread *t, struct usf_group_options *o)
 
 static int adjust_group(struct rt_thread *t, const struct usf_group_options *o)
 {
-    uint64_t wants[USF_CORE_WORDS] = {0};
-    wants_of(o, wants);
+    uint64_t wants[USF_CORE_WORDS];
+    cores_among(o->cpus, wants);
     return -sched_group_adjust(&rt.sched, &t->self, o->group, o->weight, o->priority, wants, o->kind);
 }
 
@@ -213,7 +213,7 @@ long rt_task_call(const struct gate_frame *f)
     default: r = EINVAL;
     }
     if (r == ESTALE) r = ENOSYS;        /* the process is off its instance */
-    if (r == 0 && f->arg[1] >= USF_PRCTL_PRIORITY && f->arg[1] <= USF_PRCTL_AFFINITY && t->state == RT_ATTACHED) apply(t);
+    if (r == 0 && f->arg[1] >= USF_PRCTL_PRIORITY && f->arg[1] <= USF_PRCTL_AFFINITY && t->state == RT_ATTACHED) rt_apply_attributes(t);
     sched_crit_leave(&rt.sched, &t->self);
     if (r == 0 && f->arg[1] == USF_PRCTL_AFFINITY && f->arg[4] && rt_enter()) sched_move(&rt.sched, &t->self);
     return r;

@@ -73,14 +73,10 @@ static bool warned_in_tree(uint64_t what)
 
 void rt_warned_init(char **envp)
 {
-    static const char name[] = USF_ENV_TREE "=";
     for (; envp && *envp; envp++) {
-        const char *s = *envp;
-        unsigned n = 0;
-        while (name[n] && s[n] == name[n]) n++;
-        if (name[n]) continue;
-        const char *number = s + n;
-        for (s += n; *s; s++) tree = tree * 31 + (unsigned char)*s;
+        const char *number = rt_after(*envp, USF_ENV_TREE "=");
+        if (!number) continue;
+        for (const char *s = number; *s; s++) tree = tree * 31 + (unsigned char)*s;
         for (first = 0; *number >= '0' && *number <= '9' && first < INT32_MAX / 10; number++) first = first * 10 + (*number - '0');
     }
     usf_warned = warned_in_tree;

@@ -30,22 +30,28 @@ static bool read_path(char *to, uint64_t from)
     return to[0] != 0;
 }
 
+/* The id at the beginning of the text, which begins behind it then; 0: there is none. */
+static uint32_t take_id(const char **text)
+{
+    uint32_t id = 0;
+    if (**text == '0') return 0;
+    for (; **text >= '0' && **text <= '9' && id <= INT32_MAX / 10; ++*text) id = id * 10 + (uint32_t)(**text - '0');
+    return id;
+}
+
 static const char *after_self(const char *path)
 {
     const char *p = rt_after(path, "self/");
     if (!p) p = rt_after(path, "thread-self/");
-    if (p || *path < '1' || *path > '9') return p;
-    uint32_t pid = 0;
-    for (; *path >= '0' && *path <= '9' && pid <= INT32_MAX / 10; path++) pid = pid * 10 + (uint32_t)(*path - '0');
-    return pid == (uint32_t)rt.pid && *path == '/' ? path + 1 : 0;
+    if (p) return p;
+    return take_id(&path) == (uint32_t)rt.pid && *path == '/' ? path + 1 : 0;
 }
 
 /* "/TID/file", below "task": the thread's id, or 0. */
 static int32_t tid_of(const char *path, const char *file)
 {
-    uint32_t tid = 0;
-    if (*path != '/' || path[1] < '1' || path[1] > '9') return 0;
-    for (path++; *path >= '0' && *path <= '9' && tid <= INT32_MAX / 10; path++) tid = tid * 10 + (uint32_t)(*path - '0');
+    if (*path++ != '/') return 0;
+    uint32_t tid = take_id(&path);
     path = rt_after(path, file);
     return path && !*path ? (int32_t)tid : 0;
 }

@@ -174,7 +174,7 @@ void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
     if (!from->self.context) atomic_store(&from->self.signalled, 0);
     else if (is_for(from, sig, info) && from->self.task != USF_NONE && keep_own(from, sig, info)) {
         atomic_store(&rt.sched.floating[from->self.task].attention, 1);        /* it is not published yet, and is woken for that */
-        usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+        rt_set_mask(mask);
         return;
     }
     if (to->deferred) {

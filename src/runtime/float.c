@@ -68,7 +68,7 @@ static bool see_clocks(struct rt_thread *t)
         atomic_store(&clocks, patched ? SEEN : UNSEEABLE);
     }
     for (uint32_t i = 0; (now = atomic_load(&clocks)) == BEING_PATCHED; i++) rt_back_off(i);
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+    rt_set_mask(mask);
     return now == SEEN;
 }
 

@@ -407,7 +407,7 @@ void rt_late_join(void)
     if (USF_LIKELY(!rt.late) || rt_vforked() || t->self.crit || os_getpid() != rt.pid) return;
     uint64_t mask = rt_block_signals(~RT_SYNCHRONOUS);
     join_at(t, mask, (uintptr_t)__builtin_frame_address(0));
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+    rt_set_mask(mask);
 }
 
 static bool may_join_here(const struct rt_thread *t, uintptr_t pc)

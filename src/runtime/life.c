@@ -13,15 +13,6 @@
 #include "trace/trace.h"
 #include "usf/usf.h"
 
-uint64_t rt_block_signals(uint64_t set)
-{
-    uint64_t old = 0;
-    usf_syscall(__NR_rt_sigprocmask, 0 /* SIG_BLOCK */, &set, &old, 8);
-    return old;
-}
-static void restore_signals(uint64_t mask)
-{ usf_syscall(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, 8); }
-
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 /* In the child: one thread, no task, locks and queues of threads that do not exist here. */
@@ -112,7 +103,7 @@ static long fork_with(struct gate_frame *f)
         rt_float_returns(t, mask);
     }
     if (r == -EAGAIN) threads_no_room();
-    restore_signals(mask);
+    rt_set_mask(mask);
     if (mine) sched_crit_leave(&rt.sched, &t->self);
     /* A program that tries again waits for processes or threads to end. */
     if (mine && r == -EAGAIN && t->state == RT_ATTACHED) sched_yield_core(&rt.sched, &t->self, false);
@@ -132,7 +123,7 @@ void rt_begin_copy(void)
     if (rt.on) in_child(t);
     else in_unscheduled_child();
     rt_float_returns(t, mask);
-    restore_signals(mask);
+    rt_set_mask(mask);
     sched_crit_leave(&rt.sched, &t->self);
 }
 

@@ -291,7 +291,6 @@ int  rt_exec_env_make(struct gate_frame *f, struct rt_exec_env *own);
 void rt_exec_env_drop(struct rt_exec_env *own);
 
 /* life.c: fork, exit, and going on without usf */
-uint64_t rt_block_signals(uint64_t set);     /* the mask that was */
 void rt_install_life(void);
 extern const uint16_t rt_set_users[7];      /* the calls that set a user or groups */
 bool rt_is_stranger(void);                  /* it runs as another user than who joined, for good, or has left the instance's group */
@@ -320,6 +319,8 @@ struct rt_action {              /* the kernel's struct sigaction */
 };
 bool rt_action_is_handler(const struct rt_action *a);
 void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old);      /* in the kernel */
+uint64_t rt_set_mask(uint64_t mask);        /* both: the mask that was */
+uint64_t rt_block_signals(uint64_t set);
 void rt_signals_init(void);
 void rt_signals_adopt(void);                /* the handlers that the program has installed so far are entered through rt_signal */
 unsigned rt_signals_restorers(void *restorer[RT_SIGNALS]);      /* where handlers return to; the number */

@@ -73,10 +73,17 @@ void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action 
     kernel_action(sig, &a, old);
 }
 
-static uint64_t set_mask(uint64_t mask)
+uint64_t rt_set_mask(uint64_t mask)
 {
     uint64_t old = 0;
     usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, &old, 8);
+    return old;
+}
+
+uint64_t rt_block_signals(uint64_t set)
+{
+    uint64_t old = 0;
+    usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &set, &old, 8);
     return old;
 }
 
@@ -102,7 +109,7 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     arch_set_pc(uc, arch_idle_fix_pc(rt_exec_fix_pc(arch_pc(uc))));
     atomic_store(&t->self.signalled, 1);        /* for an idle loop */
     *(uint64_t *)&uc->uc_sigmask = ~RT_SYNCHRONOUS;
-    set_mask(~RT_SYNCHRONOUS);
+    rt_set_mask(~RT_SYNCHRONOUS);
     if (t->deferred) {
         t->deferred_mask &= mask;
         rt_raise(sig, info);
@@ -119,7 +126,7 @@ static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
 {
     uint64_t mask = *(const uint64_t *)&uc->uc_sigmask;
     if (USF_LIKELY(!t->self.crit) || mask == ~RT_SYNCHRONOUS) return;
-    set_mask(~RT_SYNCHRONOUS);
+    rt_set_mask(~RT_SYNCHRONOUS);
     if (t->deferred) t->deferred_mask &= mask;
 }
 
@@ -130,11 +137,9 @@ static uint64_t handled_and_own(void) { return (atomic_load(&table.handled) | 1u
 static void hold(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
-    uint64_t old = 0, mask = handled_and_own();
     usf_dassert(self == &t->self && self->entering && !t->held);
     self->entering = 0;
-    usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
-    t->held_mask = old;
+    t->held_mask = rt_block_signals(handled_and_own());
     t->held = true;
 }
 
@@ -143,7 +148,7 @@ static void let_go(struct rt_thread *t)
     t->self.entering = 0;
     if (USF_LIKELY(!t->held)) return;
     t->held = false;
-    set_mask(t->held_mask);
+    rt_set_mask(t->held_mask);
 }
 
 static void install_entry(int sig, const struct rt_action *user);
@@ -161,7 +166,7 @@ static void after_crit(struct sched_self *self)
     t->deferred = 0;
     if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]);   /* the kernel has reset it */
     rt_raise(sig, t->deferred_info);
-    set_mask(t->deferred_mask);
+    rt_set_mask(t->deferred_mask);
 }
 
 /* ---- entry ----------------------------------------------------------------------------------- */
@@ -179,7 +184,7 @@ static void stop_here(struct rt_thread *t)
  * what came with them. */
 static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
 
-uint64_t rt_signals_let_end(uint64_t below) { return set_mask(below | handled_and_own()); }
+uint64_t rt_signals_let_end(uint64_t below) { return rt_set_mask(below | handled_and_own()); }
 
 /* Look for a spin-wait, give way.  lost: the program's handler may come next, not the return. */
 static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_t below)
@@ -204,7 +209,7 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
         return;
     }
     let_go(t);
-    set_mask(entered);
+    rt_set_mask(entered);
 }
 
 /* The kernel is about to make the interrupted call again: it returns -EINTR instead. */
@@ -334,7 +339,7 @@ static bool call_handler(const struct rt_action *a, int sig, siginfo_t *info, uc
     if (hidden) rt_stack_show(&rt_self, uc);
     if (arch_pc(uc) != seen) return false;
     if (arch_pc(below) != shown || shown == true_pc) return true;
-    if (late) usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &late, 0, 8);     /* until the return: the stub comes to light again */
+    if (late) rt_block_signals(late);       /* until the return: the stub comes to light again */
     arch_set_pc(below, true_pc);
     arch_set_sp(below, true_sp);
     return true;
@@ -461,7 +466,7 @@ static void settle(struct rt_thread *t, const struct rt_action *a, int sig, cons
     if (!takes_our_stack(sig, a)) rt_stack_enter_program(t, a->flags & SA_ONSTACK, sig, info, uc);
     if (!blocks_all(sig, a)) return;
     uint64_t self = a->flags & SA_NODEFER ? 0 : 1ull << (sig - 1);
-    set_mask(*(const uint64_t *)&uc->uc_sigmask | a->mask | self | late_signals(sig, a));
+    rt_set_mask(*(const uint64_t *)&uc->uc_sigmask | a->mask | self | late_signals(sig, a));
 }
 
 void rt_signal(int sig, siginfo_t *info, void *ctx)

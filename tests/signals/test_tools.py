@@ -1,5 +1,6 @@
 # tests/signals/test_tools.py - debuggers, tracers and profilers see a program under usf as they see it bare.
 # SPDX-License-Identifier: Apache-2.0
+import functools
 import os
 import re
 import shutil
@@ -22,6 +23,14 @@ if os.environ.get("USF_FLOAT") == "on":
 
 def needs(tool):
     return unittest.skipUnless(shutil.which(tool), "no %s here" % tool)
+
+
+@functools.cache
+def gdb_calls():
+    """gdb 13 cannot write all registers of a processor with AMX, whatever it debugs: then it calls no function."""
+    out = subprocess.run(["gdb", "-nx", "-batch", "-ex", "break main", "-ex", "run", "-ex", "print add(1)", PROGRAM], stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=HANG, check=False).stdout
+    return "Couldn't write extended state" not in out
 
 
 class Tools(Instance):
@@ -68,6 +77,12 @@ class Tools(Instance):
             f.write("\n".join(("set pagination off", "set width 0", *commands)) + "\n")
         return self.look(*before, "gdb", "-nx", "-batch", "-x", path, *args)
 
+    def calls(self, out):
+        """Of a test that has passed otherwise."""
+        if not gdb_calls():
+            self.skipTest("gdb calls no function on this processor, bare neither")
+        self.assertIn("$1 = 1", out)
+
     def frames(self, out):
         """Of the last of STACKS.  gdb knows nothing of a spin loop's stub, in which a thread may be: then its callers are not to be had."""
         out = out.rpartition("\nthreads\n")[2]
@@ -83,11 +98,13 @@ class Tools(Instance):
         self.start()
         self.program.stdin.write(b"xxx")
         self.program.stdin.flush()
-        out = self.gdb(*STACKS, "print add(1000) > 999", "break step", "print calls", args=("-p", str(self.pid)))
+        call = ("print add(1000) > 999",) if gdb_calls() else ()
+        out = self.gdb(*STACKS, *call, "break step", "print calls", args=("-p", str(self.pid)))
         self.frames(out)
-        self.assertIn("$1 = 1", out)
+        self.assertIn("$1 = ", out)
         self.assertEqual(self.program.stdout.read(3), b"...")
         self.steps(20)
+        self.calls(out)
 
     @needs("gdb")
     def test_made_to_give_way(self):
@@ -123,11 +140,12 @@ class Tools(Instance):
 
     @needs("gdb")
     def test_from_the_start(self):
-        out = self.gdb("break wait_in_spin", "run", "bt", "delete", "set scheduler-locking on", "print add(1)", "set scheduler-locking off",
+        call = ("print add(1)",) if gdb_calls() else ()
+        out = self.gdb("break wait_in_spin", "run", "bt", "delete", "set scheduler-locking on", *call, "set scheduler-locking off",
                        "kill", args=("--args", PROGRAM), before=(USF, "run", "--"))
         self.assertRegex(out, r"#0 +wait_in_spin \(\)[^\n]*\n#1 .*thread \(")
-        self.assertIn("$1 = 1", out)
         self.assertIn("killed", out)
+        self.calls(out)
 
     @needs("gcore")
     def test_core(self):

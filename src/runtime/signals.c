@@ -97,6 +97,28 @@ void rt_raise(int sig, const void *info)
     if (usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, tid, sig, info) < 0) usf_syscall(__NR_tgkill, rt.pid, tid, sig);
 }
 
+/* The slot is taken.  What is blocked by now stays pending in the kernel.  One of RT_SYNCHRONOUS is
+ * not blocked: raised, it would come at once, and so for ever.  It takes the slot, unless the slot
+ * has one of the same number: these are one.  If the slot has another of that kind, that one is
+ * blocked until the section ends. */
+static void defer_second(struct rt_thread *t, int sig, const siginfo_t *info, ucontext_t *uc)
+{
+    uint64_t first = 1ull << (t->deferred - 1), mask;
+    siginfo_t was;
+    if (!(RT_SYNCHRONOUS >> (sig - 1) & 1)) {
+        rt_raise(sig, info);
+    } else if (sig != (int)t->deferred) {
+        mask = rt_block_signals(RT_SYNCHRONOUS);
+        __builtin_memcpy(&was, t->deferred_info, sizeof was);
+        int to_raise = (int)t->deferred;
+        t->deferred = (uint32_t)sig;
+        __builtin_memcpy(t->deferred_info, info, sizeof t->deferred_info);
+        rt_raise(to_raise, &was);
+        *(uint64_t *)&uc->uc_sigmask |= first & RT_SYNCHRONOUS;
+        rt_set_mask(mask | (first & RT_SYNCHRONOUS));
+    }
+}
+
 /* The section's end raises the signal again.  A second one can only come on top of the first one's
  * entry, before that has returned with everything blocked: the slot may be taken by then, and
  * either of the two may have taken it.  The later to get here stays pending in the kernel; the mask
@@ -112,7 +134,7 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     rt_set_mask(~RT_SYNCHRONOUS);
     if (t->deferred) {
         t->deferred_mask &= mask;
-        rt_raise(sig, info);
+        defer_second(t, sig, info, uc);
         return;
     }
     t->deferred = (uint32_t)sig;

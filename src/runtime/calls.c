@@ -24,7 +24,7 @@ long rt_call_once(struct rt_thread *t, struct gate_frame *f, bool certain, bool 
 {
     struct rt_signals before = rt_signals_of(t);
     sched_leave_core(&rt.sched, &t->self, certain);
-    if (USF_UNLIKELY(t->sigwaits)) rt_float_attend(t, t->sigwaits);
+    if (USF_UNLIKELY(t->sigwaits | t->call_mask)) rt_float_attend(t, t->sigwaits);
     long r = rt_pass(f);
     if (USF_UNLIKELY(t->sigwaits) && t->self.home) rt_float_withdraw(t, t->sigwaits);
     sched_return_core(&rt.sched, &t->self);

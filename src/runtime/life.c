@@ -76,10 +76,13 @@ static void in_unscheduled_child(void)
 
 static long fork_unscheduled(struct gate_frame *f)
 {
+    bool mine = rt_has_own_self(), hold = !rt.filtered;     /* a filter may allow no call of ours */
+    uint64_t mask = hold ? rt_block_signals(~0ull) : 0;
     long r = rt_pass(f);
-    if (r) return r;
-    in_unscheduled_child();
-    return 0;
+    if (r == 0) in_unscheduled_child();
+    if (r == 0 && !mine) rt_self.self.crit = 0;             /* it was that of the thread whose storage this is a copy of */
+    if (hold) rt_set_mask(mask);
+    return r;
 }
 
 static long fork_with(struct gate_frame *f)

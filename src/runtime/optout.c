@@ -116,10 +116,10 @@ static long call_set_policy(struct gate_frame *f)
     if (r == 0) {
         atomic_fetch_add(&rt.policy_calls, 1);              /* those that have opted out look at what they are now */
         if (real_time) atomic_store(&rt.careful, 1);        /* ... and all others, which costs them their short cuts */
-        else if (f->nr == __NR_sched_setattr) rt_follow_nice(tid);
-    } else if (held != USF_NONE) {
-        sched_place_anew(&rt.sched, &rt_self.self, held);
+        else if (tid && tid != rt_self.tid) held = rt_hold_place(tid);      /* it may still be held, and has not opted out since */
+        if (!real_time && f->nr == __NR_sched_setattr) rt_follow_nice(tid);
     }
+    if ((r || !real_time) && held != USF_NONE) sched_place_anew(&rt.sched, &rt_self.self, held);
     rt_enter();     /* it has opted out for nothing if the call was refused */
     return r;
 }

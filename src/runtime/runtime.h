@@ -98,6 +98,7 @@ struct rt_thread {
     uintptr_t handler_frame;        /* ... and where the first of them began */
     uint32_t stays_why;             /* enum usf_stays: not 0 after a call for which it and its child of a fork stay at home */
     _Atomic uint32_t hands_on;      /* RT_HANDS_ON_*: threads that it creates stay, too, since the kernel gives them what others do not have */
+    uint64_t call_mask;             /* the mask of the call that it is in, if that has one of its own, else 0 */
     uint64_t sigwaits;              /* signals that the call takes which it is in, also if it blocks them; */
     bool waits_for_one;             /* ... one of them */
     const void *robust;             /* its list of robust locks, as it has told the kernel */

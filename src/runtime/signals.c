@@ -130,8 +130,8 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
     usf_dassert(t->self.crit && sig >= 1 && sig <= RT_SIGNALS && !(t->deferred && t->deferred > RT_SIGNALS));
     arch_set_pc(uc, arch_idle_fix_pc(rt_exec_fix_pc(arch_pc(uc))));
     atomic_store(&t->self.signalled, 1);        /* for an idle loop */
-    *(uint64_t *)&uc->uc_sigmask = ~RT_SYNCHRONOUS;
-    rt_set_mask(~RT_SYNCHRONOUS);
+    *(uint64_t *)&uc->uc_sigmask = mask | ~RT_SYNCHRONOUS;
+    rt_set_mask(mask | ~RT_SYNCHRONOUS);        /* and what defer_second has blocked */
     if (t->deferred) {
         t->deferred_mask &= mask;
         defer_second(t, sig, info, uc);
@@ -147,8 +147,8 @@ static void defer(struct rt_thread *t, int sig, siginfo_t *info, ucontext_t *uc)
 static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
 {
     uint64_t mask = *(const uint64_t *)&uc->uc_sigmask;
-    if (USF_LIKELY(!t->self.crit) || mask == ~RT_SYNCHRONOUS) return;
-    rt_set_mask(~RT_SYNCHRONOUS);
+    if (USF_LIKELY(!t->self.crit) || (mask | RT_SYNCHRONOUS) == ~0ull) return;
+    rt_set_mask(mask | ~RT_SYNCHRONOUS);
     if (t->deferred) t->deferred_mask &= mask;
 }
 

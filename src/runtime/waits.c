@@ -61,21 +61,24 @@ static long call_yield(struct gate_frame *f)
     return rt_pass(f);
 }
 
-/* The signals that a call lets in by a mask of its own, which the thread blocks otherwise. */
-static uint64_t let_in(const struct rt_thread *t, uint64_t mask_at)
+/* A call with a mask of its own: that, and the signals that it lets in, which the thread blocks
+ * otherwise.  Both are told before the call looks for what was sent to the thread (rt_call_once). */
+static void begin_with_mask(struct rt_thread *t, uint64_t mask_at)
 {
-    uint64_t mask = ~0ull;
-    if (!t->self.home || !mask_at || !sync_read_words(&mask, (const void *)mask_at, sizeof mask)) return 0;
-    return t->self.mask & ~mask;
+    uint64_t mask = 0;
+    if (!t->self.home || !mask_at || !sync_read_words(&mask, (const void *)mask_at, sizeof mask)) return;
+    t->sigwaits = t->self.mask & ~mask;
+    t->call_mask = mask;
 }
+static void end_with_mask(struct rt_thread *t) { t->sigwaits = t->call_mask = 0; }
 
 static long call_blocks(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
     if (!t) return rt_pass(f);
-    if (f->nr == __NR_rt_sigsuspend) t->sigwaits = let_in(t, f->arg[0]);
+    if (f->nr == __NR_rt_sigsuspend) begin_with_mask(t, f->arg[0]);
     long r = rt_call_releasing(t, f, true);
-    t->sigwaits = 0;
+    end_with_mask(t);
     return r;
 }
 
@@ -156,9 +159,9 @@ static long call_ppoll(struct gate_frame *f)
     do r = rt_has_core(t) ? usf_syscall(__NR_ppoll, f->arg[0], f->arg[1], &now, f->arg[3], f->arg[4]) : 0;
     while (rt_ended_unseen(t, r, before));
     if (r) return r;
-    t->sigwaits = let_in(t, f->arg[3]);
+    begin_with_mask(t, f->arg[3]);
     r = rt_call_releasing(t, f, true);
-    t->sigwaits = 0;
+    end_with_mask(t);
     return r;
 }
 
@@ -170,9 +173,9 @@ static long call_epoll_wait(struct gate_frame *f)
     rt_act_upon_cancel(f);
     long r = rt_has_core(t) ? usf_syscall6((long)f->nr, (long)f->arg[0], (long)f->arg[1], (long)f->arg[2], 0, (long)f->arg[4], (long)f->arg[5]) : 0;
     if (r) return r;
-    t->sigwaits = f->nr == __NR_epoll_pwait ? let_in(t, f->arg[4]) : 0;
+    if (f->nr == __NR_epoll_pwait) begin_with_mask(t, f->arg[4]);
     r = call_for_time(t, f, 3, MILLISECONDS);
-    t->sigwaits = 0;
+    end_with_mask(t);
     return r;
 }
 
@@ -184,9 +187,9 @@ static long call_epoll_pwait2(struct gate_frame *f)
     struct sync_timespec now = zero;
     long r = rt_has_core(t) ? usf_syscall(__NR_epoll_pwait2, f->arg[0], f->arg[1], f->arg[2], &now, f->arg[4], f->arg[5]) : 0;
     if (r) return r;
-    t->sigwaits = let_in(t, f->arg[4]);
+    begin_with_mask(t, f->arg[4]);
     r = call_for_time(t, f, 3, TIMESPEC);
-    t->sigwaits = 0;
+    end_with_mask(t);
     return r;
 }
 
@@ -203,9 +206,9 @@ static long select_releasing(struct rt_thread *t, struct gate_frame *f)
 {
     uint64_t mask_at = 0;       /* pselect6 has a pointer to the mask's address and size */
     if (f->nr == __NR_pselect6 && f->arg[5]) sync_read_words(&mask_at, (const void *)f->arg[5], sizeof mask_at);
-    t->sigwaits = let_in(t, mask_at);
+    begin_with_mask(t, mask_at);
     long r = rt_call_releasing(t, f, true);
-    t->sigwaits = 0;
+    end_with_mask(t);
     return r;
 }
 

@@ -110,10 +110,12 @@ void bind_release(struct sched *s, uint32_t task, int32_t tid)
     if (task == USF_NONE) return;
     struct usf_task *t = &s->tasks[task];
     struct os_cpuset cpus;
+    _Atomic uint32_t *pinned = &sched_thread_of(s, task)->pinned;
+    if (atomic_load(pinned) == USF_PINNED_HELD) return;
     own_mask(s, t, &cpus);
     bool done = os_setaffinity(tid, &cpus) == 0;
     USF_POINT("sched.unbound");
-    atomic_store(&sched_thread_of(s, task)->pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
+    if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
 }
 
 void bind_forget(struct sched *s, uint32_t task)

@@ -9,9 +9,9 @@ enum bursts { BURSTS_TOO_FEW, BURSTS_SHORT, BURSTS_LONG };
 
 /* Bursts that take long may also have waited for a CPU.  Only the thread's CPU time tells, which
  * takes a system call to read; it counts for all bursts since the last reading.  A thread that
- * sleeps or waits nearly all the time does not compute, however long its bursts are: they are
- * longer where each is preceded by a wait for a core, as caches are cold then, and periodic work
- * (a server's timer) falls on fewer of them. */
+ * sleeps or waits nearly all the time may have longer ones: they are longer where each is preceded
+ * by a wait for a core, as caches are cold then, and periodic work (a server's timer) falls on fewer
+ * of them. */
 static enum bursts judge_bursts(struct sched_self *me)
 {
     uint64_t cpu = os_clock_ns(OS_CLOCK_OWN_CPU), now = os_now();
@@ -20,7 +20,7 @@ static enum bursts judge_bursts(struct sched_self *me)
     uint32_t least = me->bursts > KERNEL_RUN_SAMPLE ? me->bursts : KERNEL_RUN_SAMPLE;
     bool is_long = computed >= least * (uint64_t)KERNEL_RUN_NS;
     if (known && !is_long && me->bursts < KERNEL_RUN_SAMPLE) return BURSTS_TOO_FEW;
-    bool seldom = computed < (now - me->burst_read_ns) / KERNEL_RUN_SHARE;
+    bool seldom = computed < (now - me->burst_read_ns) / KERNEL_RUN_SHARE && computed < (uint64_t)me->bursts * KERNEL_RUN_SELDOM_NS;
     me->burst_cpu_ns = cpu;
     me->burst_read_ns = now;
     me->burst_on = me->carrier;
@@ -167,12 +167,20 @@ static bool look_in_kernel_run(struct sched *s, struct sched_self *me)
     return true;
 }
 
+/* The process is leaving its instance, or has left it: then the thread goes on, as one that a
+ * patcher has to stop. */
+static void not_entered(struct sched *s, struct sched_self *me)
+{
+    me->where = SCHED_IN_CALL;
+    if (me->task == USF_NONE) park_go_on(s, me);
+}
+
 static void return_kernel_run(struct sched *s, struct sched_self *me)
 {
     atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
     me->returned = os_cycles();
     if (USF_UNLIKELY(me->returned - me->looked > KERNEL_RUN_LOOK_CYCLES) && !look_in_kernel_run(s, me)) {
-        me->where = SCHED_IN_CALL;
+        not_entered(s, me);
         return;
     }
     park_go_on(s, me);
@@ -206,7 +214,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     if (!sched_is_by_kernel(s, me)) me->lost++;
     me->returned = os_cycles();
     if (!core_enter(s, me)) {
-        me->where = SCHED_IN_CALL;
+        not_entered(s, me);
         if (core < s->h->nr_cores) core_idle_set(s, core);  /* a needless bit only causes a look */
         return;
     }

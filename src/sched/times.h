@@ -145,8 +145,9 @@
 /* ---- call: system calls that block (call.c, src/runtime/calls.c) ---------------------------- */
 
 /* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  That
- * ends when its bursts take KERNEL_RUN_NS of CPU time in the mean of KERNEL_RUN_SAMPLE at least, and
- * a KERNEL_RUN_SHARE-th of the time.
+ * ends when its bursts take KERNEL_RUN_NS of CPU time in the mean of KERNEL_RUN_SAMPLE at least.  A
+ * thread that runs for less than a KERNEL_RUN_SHARE-th of the time may use KERNEL_RUN_SELDOM_NS, and
+ * becomes kernel-scheduled once its bursts are found to be such.
  * Bursts that are over within KERNEL_RUN_CYCLES, some 300 us, are short: the CPU time is read after
  * a longer one. */
 #define KERNEL_RUN_CALLS  16u
@@ -154,6 +155,7 @@
 #define KERNEL_RUN_NS     200000u
 #define KERNEL_RUN_SAMPLE 16u
 #define KERNEL_RUN_SHARE  16u
+#define KERNEL_RUN_SELDOM_NS 800000u
 /* A burst of so much CPU time, as far as the kernel has counted it (at its ticks), ends it as
  * well. */
 #define KERNEL_RUN_LONG_NS 300000u

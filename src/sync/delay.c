@@ -120,8 +120,9 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
     }
     if (!w || w->by == USF_NONE) return;
     uint64_t now = os_cycles(), until = now + ((uint64_t)FUTILE_DELAY_CYCLES << o->doubled), release = 0, since = now;
-    bool yields = true;
-    for (unsigned i = 0; now < until; i++, now = os_cycles()) {
+    bool yields = o->doubled;       /* an earlier wake-up of this thread was futile */
+    unsigned i = 0;
+    for (; now < until; i++, now = os_cycles()) {
         bool wanted = sched_core_is_wanted(y->sched), others = wanted && yields && sched_only_own_wait(y->sched, me->sched);
         if (wanted && !others) break;
         if (others) yields = sched_yield_core(y->sched, me->sched, false);
@@ -129,5 +130,5 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
         os_pause();
     }
     o->left = os_cycles();
-    o->delayed = true;
+    o->delayed = i;         /* else there was no delay to judge */
 }

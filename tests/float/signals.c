@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -423,12 +424,70 @@ static void queues(void)
     for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
 }
 
+/* Garbage collectors stop threads in a handler that blocks all signals, until another signal comes: the call that waits for it lets in that
+ * one alone. */
+static _Atomic int collections;
+static sem_t stopped, resumed;
+static __thread long how;
+static void on_go(int sig) { (void)sig; }
+static void on_stop(int sig)
+{
+    int was = collections, before = errno;
+    sigset_t all_but_go;
+    (void)sig;
+    sigfillset(&all_but_go);
+    sigdelset(&all_but_go, SIGUSR2);
+    sem_post(&stopped);
+    while (collections == was) {
+        if (how == 0) sigsuspend(&all_but_go);
+        if (how == 1) ppoll(0, 0, 0, &all_but_go);
+        if (how == 2) pselect(0, 0, 0, 0, 0, &all_but_go);
+    }
+    sem_post(&resumed);
+    errno = before;
+}
+
+static void *stopped_subject(void *arg)
+{
+    how = (long)arg;
+    target[how] = own_tid();
+    while (collections >= 0) mix();
+    return 0;
+}
+
+static void wait_for_all(sem_t *s)
+{
+    for (int i = 0; i < SUBJECTS; i++)
+        while (sem_wait(s)) {}
+}
+
+static void world(void)
+{
+    struct sigaction stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART}, go = {.sa_handler = on_go};
+    pthread_t t[SUBJECTS];
+    sigfillset(&stop.sa_mask);
+    CHECK(!sigaction(SIGUSR1, &stop, 0) && !sigaction(SIGUSR2, &go, 0) && !sem_init(&stopped, 0, 0) && !sem_init(&resumed, 0, 0));
+    for (long i = 0; i < SUBJECTS; i++) CHECK(!pthread_create(&t[i], 0, stopped_subject, (void *)i));
+    for (int i = 0; i < SUBJECTS; i++)
+        while (!target[i]) mix();
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < SUBJECTS; i++) send(target[i], SIGUSR1);
+        wait_for_all(&stopped);
+        collections++;
+        for (int i = 0; i < SUBJECTS; i++) send(target[i], SIGUSR2);
+        wait_for_all(&resumed);
+        mix();
+    }
+    collections = -1;
+    for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
+}
+
 int main(int argc, char **argv)
 {
     static const struct subject_case cases[] = {
         {"signals", signals, false}, {"raise", raises, false}, {"masks", masks, false}, {"alarms", alarms, true}, {"stacks", stacks, false},
         {"sigwait", sigwaits, false}, {"jumps", jumps, false}, {"skips", skips, false}, {"foreign", foreign, false}, {"ppoll", ppolls, false},
-        {"queued", queues, false},
+        {"queued", queues, false}, {"world", world, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -186,7 +186,7 @@ static unsigned long_bursts(struct sched_self *me, uint64_t share)
     me->short_bursts = 0;
     me->burst_cpu_ns = 0;
     for (; calls <= 2 * KERNEL_RUN_SAMPLE && !sched_is_by_kernel(&s, me); calls++) {
-        compute(2 * KERNEL_RUN_NS);
+        for (uint64_t start = os_clock_ns(OS_CLOCK_OWN_CPU); os_clock_ns(OS_CLOCK_OWN_CPU) - start < 2 * KERNEL_RUN_NS;) { }
         me->returned = os_cycles() - 2 * (uint64_t)KERNEL_RUN_CYCLES;
         me->burst_read_ns = os_now() - share * (me->bursts + 1) * 2 * KERNEL_RUN_NS;
         call(me);

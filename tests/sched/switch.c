@@ -65,12 +65,14 @@ static uint64_t own_name(void) { return (uint64_t)getpid() << 32 | (uint32_t)sys
 static void enter_core(struct thread *t)
 {
     while (atomic_load(&s.tasks[t->self.task].state) == USF_TASK_IN_KERNEL) sched_yield_core(&s, &t->self, false);
+    t->core = USF_NONE;
+    if (sched_is_by_kernel(&s, &t->self)) return;
     sched_crit_enter(&t->self);
     t->core = atomic_load(&s.tasks[t->self.task].core);
     EXPECT(t->core < s.h->nr_cores && atomic_exchange(&shared->owner[t->core], own_name()) == 0);
     sched_crit_leave(&s, &t->self);
 }
-static void exit_core(struct thread *t) { EXPECT(atomic_exchange(&shared->owner[t->core], 0) == own_name()); }
+static void exit_core(struct thread *t) { EXPECT(t->core == USF_NONE || atomic_exchange(&shared->owner[t->core], 0) == own_name()); }
 
 static void something(struct thread *t)
 {

@@ -79,8 +79,11 @@ static long fork_unscheduled(struct gate_frame *f)
     bool mine = rt_has_own_self(), hold = !rt.filtered;     /* a filter may allow no call of ours */
     uint64_t mask = hold ? rt_block_signals(~0ull) : 0;
     long r = rt_pass(f);
-    if (r == 0) in_unscheduled_child();
-    if (r == 0 && !mine) rt_self.self.crit = 0;             /* it was that of the thread whose storage this is a copy of */
+    if (r == 0) {
+        in_unscheduled_child();
+        if (!mine) rt_self.self.crit = 0;       /* it was that of the thread whose storage this is a copy of */
+        if (hold) rt_float_returns(&rt_self, mask);         /* it may have joined */
+    }
     if (hold) rt_set_mask(mask);
     return r;
 }

@@ -103,20 +103,21 @@ void rt_raise(int sig, const void *info)
  * blocked until the section ends. */
 static void defer_second(struct rt_thread *t, int sig, const siginfo_t *info, ucontext_t *uc)
 {
-    uint64_t first = 1ull << (t->deferred - 1), mask;
-    siginfo_t was;
+    int other = (int)t->deferred;
+    uint64_t block = 1ull << (other - 1) & RT_SYNCHRONOUS;
+    siginfo_t its;
     if (!(RT_SYNCHRONOUS >> (sig - 1) & 1)) {
         rt_raise(sig, info);
-    } else if (sig != (int)t->deferred) {
-        mask = rt_block_signals(RT_SYNCHRONOUS);
-        __builtin_memcpy(&was, t->deferred_info, sizeof was);
-        int to_raise = (int)t->deferred;
-        t->deferred = (uint32_t)sig;
-        __builtin_memcpy(t->deferred_info, info, sizeof t->deferred_info);
-        rt_raise(to_raise, &was);
-        *(uint64_t *)&uc->uc_sigmask |= first & RT_SYNCHRONOUS;
-        rt_set_mask(mask | (first & RT_SYNCHRONOUS));
+        return;
     }
+    if (sig == other) return;
+    uint64_t mask = rt_block_signals(RT_SYNCHRONOUS);
+    __builtin_memcpy(&its, t->deferred_info, sizeof its);
+    t->deferred = (uint32_t)sig;
+    __builtin_memcpy(t->deferred_info, info, sizeof t->deferred_info);
+    rt_raise(other, &its);
+    *(uint64_t *)&uc->uc_sigmask |= block;
+    rt_set_mask(mask | block);
 }
 
 /* The section's end raises the signal again.  A second one can only come on top of the first one's

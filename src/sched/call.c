@@ -14,12 +14,13 @@ enum bursts { BURSTS_TOO_FEW, BURSTS_SHORT, BURSTS_LONG };
  * of them. */
 static enum bursts judge_bursts(struct sched_self *me)
 {
-    uint64_t cpu = os_clock_ns(OS_CLOCK_OWN_CPU), now = os_now();
+    uint64_t cpu = os_clock_ns(OS_CLOCK_OWN_CPU);
     bool known = me->burst_cpu_ns && cpu >= me->burst_cpu_ns && me->burst_on == me->carrier;     /* else another kernel thread executes it since */
     uint64_t computed = cpu - me->burst_cpu_ns;
     uint32_t least = me->bursts > KERNEL_RUN_SAMPLE ? me->bursts : KERNEL_RUN_SAMPLE;
     bool is_long = computed >= least * (uint64_t)KERNEL_RUN_NS;
     if (known && !is_long && me->bursts < KERNEL_RUN_SAMPLE) return BURSTS_TOO_FEW;
+    uint64_t now = os_now();
     bool seldom = computed < (now - me->burst_read_ns) / KERNEL_RUN_SHARE && computed < (uint64_t)me->bursts * KERNEL_RUN_SELDOM_NS;
     me->burst_cpu_ns = cpu;
     me->burst_read_ns = now;
@@ -226,7 +227,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     }
     if (core < s->h->nr_cores) {        /* we may have cleared the bit of a core that is free */
         unsigned st = core_state(atomic_load(&s->cores[core].word));
-        if (st == USF_CORE_IDLE || st == USF_CORE_RELEASED) {
+        if (usf_core_is_free(st)) {
             core_idle_set(s, core);
             core_fill(s, core, &k);
         }

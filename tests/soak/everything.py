@@ -292,10 +292,10 @@ class Soak:
             now = time.monotonic()
             if not self.args.bare:
                 self.look(now - before - LOOK_S)
+                if now - sampled > SAMPLE_S:
+                    self.sample()
+                    sampled = now
             before = now        # it may ask the tool, which takes its time
-            if now - sampled > SAMPLE_S and not self.args.bare:
-                self.sample()
-                sampled = now
             gone = [LOADS[slot] for slot, p in self.loads.items() if p.poll() is not None]
             if gone:
                 raise RuntimeError(f"ended too early: {', '.join(gone)}")
@@ -362,6 +362,7 @@ def main():
         parser.error(f"no such job: {', '.join(sorted(unknown))}; there are {', '.join(job_list(args.build))}")
     soak = Soak(args)
     if not soak.jobs:
+        soak.close()
         parser.error(f"not built or installed: {', '.join(soak.left_out)}")
     print(f"seed {args.seed}, " + ("bare" if args.bare else f"instance {soak.instance}") + (f"; left out: {', '.join(soak.left_out)}" if soak.left_out else ""), flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

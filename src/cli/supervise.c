@@ -43,7 +43,8 @@ static _Noreturn void become_child(const struct inherited *in, int (*exec)(void 
  * already. */
 static bool child_has_it(const siginfo_t *si, pid_t child)
 {
-    if (si->si_pid == child && si->si_code <= 0) return true;   /* from the child to its group or parent */
+    /* From the child, to its group or parent. */
+    if (si->si_pid == child && si->si_code <= 0) return true;
     return si->si_code == SI_KERNEL;
 }
 
@@ -57,7 +58,8 @@ static void hand_on(const siginfo_t *si, pid_t child)
 /* The child has stopped: stop as it did, for the shell to see; go on with it. */
 static void stop_as(int sig, pid_t child)
 {
-    sigset_t one, old;
+    sigset_t one, old, cont;
+    siginfo_t si;
     /* A SIGCONT to the group may have come in between; then there is nothing to stop for. */
     if (os_thread_state(child, child) != 'T') return;
     sigemptyset(&one);
@@ -65,7 +67,13 @@ static void stop_as(int sig, pid_t child)
     raise(sig);
     sigprocmask(SIG_UNBLOCK, &one, &old);
     sigprocmask(SIG_SETMASK, &old, 0);
-    kill(child, SIGCONT);
+    /* The child gets one SIGCONT, now: handed on later, ours would end its next stop. */
+    sigemptyset(&cont);
+    sigaddset(&cont, SIGCONT);
+    if (sigtimedwait(&cont, &si, &(struct timespec){0}) > 0 && !child_has_it(&si, child))
+        hand_on(&si, child);
+    else
+        kill(child, SIGCONT);
 }
 
 #define BLIND_NS 10000000u     /* where signals cannot be waited for */

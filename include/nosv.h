@@ -406,10 +406,10 @@ int nosv_pause(nosv_flags_t flags);
  * after that as a core is free or a running task reaches a scheduling point, before all other ready
  * tasks, in the order of the deadlines; but now and then another ready task comes first, so that
  * tasks that wait for short times again and again do not starve it. It goes on earlier if it is
- * submitted with NOSV_SUBMIT_DEADLINE_WAKE. Other submissions do not end the wait. 0 makes it a scheduling point
- * that lets ready tasks run; UINT64_MAX waits until it is woken, and the last nosv_shutdown does not
- * wait for it. actual_ns, unless it is NULL,
- * receives how long the task has waited, in nanoseconds.
+ * submitted with NOSV_SUBMIT_DEADLINE_WAKE. Other submissions do not end the wait. 0 makes it a
+ * scheduling point that lets ready tasks run; UINT64_MAX waits until it is woken, and the last
+ * nosv_shutdown does not wait for it. actual_ns, unless it is NULL, receives how long the task has
+ * waited, in nanoseconds.
  *
  * Returns 0, or
  *     NOSV_ERR_OUTSIDE_TASK        the calling thread is in no task

@@ -1,13 +1,16 @@
 /* sim/internal.h - between the files of the simulator's engine.  SPDX-License-Identifier: Apache-2.0
  *
- * Threads are fibers: each executes its program's operations (fiber.c), and at one instant of virtual time, until it asks for
- * something that takes time (enum sim_req); then the engine goes on with the next event.  What an operation costs is added to the thread's
- * `debt` and paid with the next time that it runs, or by the CPU before its next thread: so most operations take no event of their own.
+ * Threads are fibers: each executes its program's operations (fiber.c), and at one instant of
+ * virtual time, until it asks for something that takes time (enum sim_req); then the engine goes on
+ * with the next event.  What an operation costs is added to the thread's `debt` and paid with the
+ * next time that it runs, or by the CPU before its next thread: so most operations take no event of
+ * their own.
  *
  *   a thread on a CPU runs through   lead (the CPU still idles) ─► over (kernel, scheduler) ─► cold (caches) ─► rem (work, or busy-waiting)
  *
- * Invariants: a CPU's current thread is RUNNING and names that CPU; all else that is runnable is QUEUED in the model of the kernel; a CPU
- * whose thread will have something to do by itself has an event.
+ * Invariants: a CPU's current thread is RUNNING and names that CPU; all else that is runnable is
+ * QUEUED in the model of the kernel; a CPU whose thread will have something to do by itself has an
+ * event.
  */
 #ifndef USF_SIM_INTERNAL_H
 #define USF_SIM_INTERNAL_H

@@ -1,14 +1,16 @@
 /* sim/kernel.h - the simulated kernel's scheduler: what a model of one provides.  SPDX-License-Identifier: Apache-2.0
  *
- * The engine knows threads, CPUs, sleeping and waking, and keeps the time; a model decides who runs where, and for how long.  Under usf
- * a model works, too (`plain` by default): there threads are bound to CPUs, with one that is runnable on each most of the time.
+ * The engine knows threads, CPUs, sleeping and waking, and keeps the time; a model decides who runs
+ * where, and for how long.  Under usf a model works, too (`plain` by default): there threads are
+ * bound to CPUs, with one that is runnable on each most of the time.
  *
  * Life of a thread, as the model sees it:
  *
  *   add ─► [ select ─► enqueue ─► pick ─► (put ─► pick)* ─► block ]* ─► remove
  *
- * A thread is in the model's queues from enqueue or put until pick, steal or dequeue.  Who runs is in none.
- * Time passes between calls only.  Before block, put and tick, and before preempts asks for it, `charge` has said how long the running one ran.
+ * A thread is in the model's queues from enqueue or put until pick, steal or dequeue.  Who runs is
+ * in none. Time passes between calls only.  Before block, put and tick, and before preempts asks
+ * for it, `charge` has said how long the running one ran.
  */
 #ifndef USF_SIM_KERNEL_H
 #define USF_SIM_KERNEL_H

@@ -1,6 +1,7 @@
 /* sim/speed.c - how fast a CPU computes: hardware threads, memory bandwidth, distance, cold caches.  SPDX-License-Identifier: Apache-2.0
  *
- * Who works with a share m of its time in memory takes, for a piece that takes 1 alone and near its memory,
+ * Who works with a share m of its time in memory takes, for a piece that takes 1 alone and near its
+ * memory,
  *     (1 - m) + m * distance / 10 * max(1, demand on the node / its bandwidth)
  * and all that by the core's speed for as many hardware threads as are busy. */
 #include "sim/internal.h"

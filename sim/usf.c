@@ -424,7 +424,7 @@ static void wait_busily(struct sim *s, struct sim_thread *t, bool yields, uint64
 static void look_first(struct sim *s, struct sim_thread *t)
 {
     struct sched *v = &t->inst->view->s;
-    uint64_t budget = t->granted ? 0 : sched_spin_budget(v, &t->self), from = s->now;
+    uint64_t budget = t->granted ? 0 : sched_look_budget(v, &t->self), from = s->now;
     if (!budget) return;
     t->how = SIM_HOW_SPINS;
     while (!t->granted && s->now < from + budget && !sched_core_is_wanted(v)) {
@@ -432,7 +432,7 @@ static void look_first(struct sim *s, struct sim_thread *t)
         sim_busy(t, SIM_MODE_SPIN, from + budget - s->now);
         spinner_del(s, t);
     }
-    sched_spun(v, &t->self, t->granted ? s->now - from : UINT64_MAX);
+    sched_looked(v, &t->self, t->granted ? s->now - from : UINT64_MAX);
 }
 
 /* A word that several processes share is waited for in the kernel, with the core given up. */

@@ -1,8 +1,9 @@
 /* usf/context.h - library contexts.  SPDX-License-Identifier: Apache-2.0
  *
- * A context has private copies of libraries: functions, variables, thread pools, environment and CPUs of their own, in one process.
- * Two contexts use the same parallel library at once, each with its own number of threads, or a library that is not thread-safe.
- * ("Virtual Library Contexts", Yan et al., SoCC '25.)  Link with -lusf-context (pkg-config usf-context).
+ * A context has private copies of libraries: functions, variables, thread pools, environment and
+ * CPUs of their own, in one process. Two contexts use the same parallel library at once, each with
+ * its own number of threads, or a library that is not thread-safe. ("Virtual Library Contexts", Yan
+ * et al., SoCC '25.)  Link with -lusf-context (pkg-config usf-context).
  *
  *     usf_context_t *a = usf_context_create(&(struct usf_context_options){.cpus = "0-3"});
  *     void *blas = usf_context_open(a, "libopenblas.so.0");
@@ -11,16 +12,19 @@
  *     dgemm(...);                                        // on CPUs 0 to 3
  *     usf_context_leave();
  *
- * What a context's libraries see of the machine is the context's: CPUs (sched_getaffinity and its relatives, sysconf, get_nprocs, files
- * and listings below /proc and /sys, quotas), memory as far as it is limited, and the environment.  Programs that they start have its environment,
- * and its CPUs as their mask.  Threads that they create are bound to its CPUs, and belong to it.  CPU numbers are the
- * machine's own.  Libraries that must exist once in a process (libc, the CUDA driver, MPI, ...) are shared: usf_context_shared tells
- * which, and why.
+ * What a context's libraries see of the machine is the context's: CPUs (sched_getaffinity and its
+ * relatives, sysconf, get_nprocs, files and listings below /proc and /sys, quotas), memory as far
+ * as it is limited, and the environment.  Programs that they start have its environment, and its
+ * CPUs as their mask.  Threads that they create are bound to its CPUs, and belong to it.  CPU
+ * numbers are the machine's own.  Libraries that must exist once in a process (libc, the CUDA
+ * driver, MPI, ...) are shared: usf_context_shared tells which, and why.
  *
  * Calls that the program itself makes to libc concern no context, also while the thread is in one.
  *
- * Functions that return int return 0 or an errno value; those that return a pointer return NULL and set errno.  usf_context_error tells in
- * words.  All are thread-safe, none is async-signal-safe.  Constructors and destructors of any library may call them.  A child of fork has its parent's contexts, without their threads. */
+ * Functions that return int return 0 or an errno value; those that return a pointer return NULL and
+ * set errno.  usf_context_error tells in words.  All are thread-safe, none is async-signal-safe.
+ * Constructors and destructors of any library may call them.  A child of fork has its parent's
+ * contexts, without their threads. */
 #ifndef USF_CONTEXT_H
 #define USF_CONTEXT_H
 
@@ -77,12 +81,14 @@ int usf_context_leave(void);
 usf_context_t *usf_context_current(void);
 
 /* The context's copy of a library, with all that it needs, loaded if it was not yet: a handle for dlsym, dladdr and dlinfo, which stays valid
- * until the context is destroyed.  library: a path, or a name that is looked for as dlopen does.  Constructors are executed in the context.
+ * until the context is destroyed.  library: a path, or a name that is looked for as dlopen does.
+ * Constructors are executed in the context.
  *     ENOENT     it, or a library that it needs, was not found
  *     ELIBBAD    it is no shared library for x86-64, or damaged
  *     ELIBACC    the dynamic linker refuses it: usf_context_error says why (undefined symbols, no room for thread-local storage, ...)
  *     EDEADLK    the thread executes a constructor for dlopen, and another thread executes constructors of this context, for which it must not wait
- * An exception may leave a constructor: the thread is in no other context than before then, and the library counts as constructed. */
+ * An exception may leave a constructor: the thread is in no other context than before then, and the
+ * library counts as constructed. */
 void *usf_context_open(usf_context_t *context, const char *library);
 /* The same, and libraries of the context that are loaded later find its symbols, and those of what
  * it needs, after their own (as with RTLD_GLOBAL): for libraries that are not linked with all that
@@ -100,8 +106,9 @@ int usf_context_has_stub(usf_context_t *context, void *library);
  * snprintf. */
 int usf_context_get_cpus(usf_context_t *context, char *list, size_t size);
 /* list: NULL: the program's.  Libraries look at them when they are loaded, or first used: set them before.  Threads of the context that live
- * are bound to the new ones at once; those with a mask of their own to the part of it that lies in them, or to all if there is none.  Under
- * `usf run` they are the context's own from now on.  0 and no change if the user has given this context its CPUs (USF_CONTEXTS).
+ * are bound to the new ones at once; those with a mask of their own to the part of it that lies in
+ * them, or to all if there is none.  Under `usf run` they are the context's own from now on.  0 and
+ * no change if the user has given this context its CPUs (USF_CONTEXTS).
  *     EINVAL   as in usf_context_create */
 int usf_context_set_cpus(usf_context_t *context, const char *list);
 

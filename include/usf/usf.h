@@ -1,33 +1,38 @@
 /* usf/usf.h - what a program can tell usf about its threads.  SPDX-License-Identifier: Apache-2.0
  *
- * Programs need nothing of this: usf schedules them as they are.  A program that knows more than its calls tell (which of its threads the
- * others wait for, by when a piece of work has to be done, where its data lie) can say so here, each thread for itself:
+ * Programs need nothing of this: usf schedules them as they are.  A program that knows more than
+ * its calls tell (which of its threads the others wait for, by when a piece of work has to be done,
+ * where its data lie) can say so here, each thread for itself:
  *
  *     usf_task_set_priority(10);                             // before the process's other threads
  *     usf_task_set_deadline(now_ns + 5000000);               // of one priority, the earliest deadline first
  *     usf_task_set_affinity(USF_PLACE_NODE, 3, 0);           // where possible on the NUMA node that CPU 3 belongs to
  *     usf_task_set_affinity(USF_PLACE_CORE, 3, USF_STRICT);  // on CPU 3 alone
  *
- * There is no library to link with: the functions ask by prctl(2), which usf answers inside the process.  Without usf the kernel
- * refuses that call and they return ENOSYS; the program is none the worse for it.
+ * There is no library to link with: the functions ask by prctl(2), which usf answers inside the
+ * process.  Without usf the kernel refuses that call and they return ENOSYS; the program is none
+ * the worse for it.
  *
- * What it comes to is the policy's affair (usf policy info NAME, docs/policies.md): `coop`, the default, follows all of it.  Strict places hold
- * under every policy but `linux`.  These are ranks and places within usf, for threads that take turns on its cores: nothing the kernel knows of.
+ * What it comes to is the policy's affair (usf policy info NAME, docs/policies.md): `coop`, the
+ * default, follows all of it.  Strict places hold under every policy but `linux`.  These are ranks
+ * and places within usf, for threads that take turns on its cores: nothing the kernel knows of.
  *
- * Values hold until they are set again, or by the call that means the same: setpriority(2) (by how much the nice value is below the program's
- * first one is the priority) and sched_setaffinity(2) (a mask of one core, one cache's or one node's cores is a preferred place).  A new thread
- * begins without any; the child of a fork has its parent's; exec ends them.  A thread that is left to the kernel for now (real-time threads
- * are) keeps them for later.
+ * Values hold until they are set again, or by the call that means the same: setpriority(2) (by how
+ * much the nice value is below the program's first one is the priority) and sched_setaffinity(2) (a
+ * mask of one core, one cache's or one node's cores is a preferred place).  A new thread begins
+ * without any; the child of a fork has its parent's; exec ends them.  A thread that is left to the
+ * kernel for now (real-time threads are) keeps them for later.
  *
  * All are thread-safe and async-signal-safe, preserve errno, and return 0 or an error number:
  *     ENOSYS   this thread is not scheduled by usf: not run under it, policy `linux`, given up by it
  *     EINVAL   out of range
  *     ENODEV   (places) the CPU is none of the instance's; strict: the process may use no core of that place
- * They take effect when the thread next waits for a core, strict places at once: the function then returns on a core that is allowed.  Should
- * the process lose all cores of a strict place later (a smaller cpuset, a quota), the place is a preferred one from then on.
+ * They take effect when the thread next waits for a core, strict places at once: the function then
+ * returns on a core that is allowed.  Should the process lose all cores of a strict place later (a
+ * smaller cpuset, a quota), the place is a preferred one from then on.
  *
- * The last part is for runtimes whose threads execute tasks of their own (libnosv.so is one): what `usf ps`, `usf run --stats` and
- * `usf trace` tell of these.
+ * The last part is for runtimes whose threads execute tasks of their own (libnosv.so is one): what
+ * `usf ps`, `usf run --stats` and `usf trace` tell of these.
  *
  * (USF paper, sections 4.1 and 4.3.2; nOS-V's task attributes are the model.) */
 #ifndef USF_USF_H

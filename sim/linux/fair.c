@@ -1,7 +1,7 @@
 /* sim/linux/fair.c - EEVDF and CFS on one CPU.  SPDX-License-Identifier: Apache-2.0
  *
- * Virtual time passes for a task at LX_WEIGHT / weight of real time.  The queue's average V, weighted, is what each
- * would have under ideal sharing; a task's lag is V - vruntime.
+ * Virtual time passes for a task at LX_WEIGHT / weight of real time.  The queue's average V,
+ * weighted, is what each would have under ideal sharing; a task's lag is V - vruntime.
  *   EEVDF runs, among the eligible (lag >= 0), the one with the earliest deadline (start of its request + slice).
  *   CFS runs the one with the least vruntime, and switches at ticks and wake-ups by thresholds. */
 #include "sim/linux/linux.h"

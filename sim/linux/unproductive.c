@@ -1,7 +1,8 @@
 /* sim/linux/unproductive.c - queues of fair tasks that do nothing but yield (sim/unproductive.c).  SPDX-License-Identifier: Apache-2.0
  *
- * `id`: the yielders; the others of the queue wait for their turn and stay where they are meanwhile.  Both questions are answered with lower bounds: how
- * long is surely none of the others chosen; how often will the same yielders surely take the same turns.
+ * `id`: the yielders; the others of the queue wait for their turn and stay where they are
+ * meanwhile.  Both questions are answered with lower bounds: how long is surely none of the others
+ * chosen; how often will the same yielders surely take the same turns.
  *   EEVDF chooses the earliest deadline of those that are eligible.  Each yield moves the yielder's deadline by a whole request, so that who has
  *   waited so for long may come after everybody else for long, even when it has something to do (Linux 6.6 to 6.17 are like that).
  *   CFS chooses the least virtual runtime, the one that has just yielded counting as having had `bias` more. */

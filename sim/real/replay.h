@@ -1,13 +1,14 @@
 /* sim/real/replay.h - executes a workload of the simulator for real.  SPDX-License-Identifier: Apache-2.0
  *
- * Each program is a process of its own, with real threads, which do what the simulator's engine does in sim/run.c and sim/sync.c: the
- * same operations (sim/program.h), made by the same parser and lowering.  It is an ordinary program: it knows nothing of usf, and runs bare
- * or under `usf run`.
+ * Each program is a process of its own, with real threads, which do what the simulator's engine
+ * does in sim/run.c and sim/sync.c: the same operations (sim/program.h), made by the same parser
+ * and lowering.  It is an ordinary program: it knows nothing of usf, and runs bare or under `usf
+ * run`.
  *
  *   usf-replay FILE ─maps what all share, starts─► usf-replay --part I ... (one for each program) ─ready─► all sleep until their arrival
  *
- * Time is counted from the moment `go_ns`, at which all are there; what it takes to start a process is not measured, as the
- * simulator has none of that.
+ * Time is counted from the moment `go_ns`, at which all are there; what it takes to start a process
+ * is not measured, as the simulator has none of that.
  */
 #ifndef USF_SIM_REAL_REPLAY_H
 #define USF_SIM_REAL_REPLAY_H

@@ -2,8 +2,9 @@
  *
  *   NAME=CPUS; NAME=CPUS          small=0-5; large=6-23
  *
- * Blanks around names and lists do not count; a semicolon may follow the last entry.  A name is 1 to 63 characters without '=' and ';', and
- * comes once.  CPUS is a list as of `usf run --cpus`, with at least one CPU.  No libc: the tool and libusf-context.so both read it. */
+ * Blanks around names and lists do not count; a semicolon may follow the last entry.  A name is 1
+ * to 63 characters without '=' and ';', and comes once.  CPUS is a list as of `usf run --cpus`,
+ * with at least one CPU.  No libc: the tool and libusf-context.so both read it. */
 #ifndef USF_CONFIG_CONTEXTS_H
 #define USF_CONFIG_CONTEXTS_H
 

@@ -1,7 +1,7 @@
 /* src/config/env.h - the environment variables of usf.  SPDX-License-Identifier: Apache-2.0
  *
- * One per option of the table (table.c); `usf run` exports those whose value is not the default, the
- * preloaded library reads them (inproc.c).  Formats:
+ * One per option of the table (table.c); `usf run` exports those whose value is not the default,
+ * the preloaded library reads them (inproc.c).  Formats:
  *
  *   USF_INSTANCE        name: [A-Za-z0-9._-], 1-47 characters; of one that other users share: gGID:NAME, public:NAME
  *   USF_CPUS            Linux cpulist, "0-3,8,10-14:2"; empty: all CPUs the process may use

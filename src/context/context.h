@@ -1,6 +1,7 @@
 /* src/context/context.h - contexts, inside.  SPDX-License-Identifier: Apache-2.0
  *
- * A context has private copies of libraries, in the program's own namespace of the dynamic linker.  One load:
+ * A context has private copies of libraries, in the program's own namespace of the dynamic linker.
+ * One load:
  *
  *   plan ─► copies ─► dlopen of a root ─► the originals' pages replace the copies' ─► names ─► constructors
  *
@@ -18,9 +19,11 @@
  *   3  contexts.lock: the list of contexts, their lists of libraries.  These lists change under both 2 and 3, so that one of them suffices to read.
  *   4  stubs.lock, threads.lock, those of exec.c and folders.c, and that of changes to environments; none of these is held while another one is taken, but
  *      for a fork.
- * No code of libraries is executed, and no function of ld.so called, while 3 or 4 is held: such code may be a constructor that has lock 2 already.
+ * No code of libraries is executed, and no function of ld.so called, while 3 or 4 is held: such
+ * code may be a constructor that has lock 2 already.
  *
- * A context is freed when it was destroyed and no thread is in it; its libraries stay loaded if a thread that they have made lives. */
+ * A context is freed when it was destroyed and no thread is in it; its libraries stay loaded if a
+ * thread that they have made lives. */
 #ifndef USF_CONTEXT_CONTEXT_H
 #define USF_CONTEXT_CONTEXT_H
 

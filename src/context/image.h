@@ -1,12 +1,14 @@
 /* src/context/image.h - libraries as private copies are made of them.  SPDX-License-Identifier: Apache-2.0
  *
- * An image is a library's file, changed in memory so that the dynamic linker can load it again beside the original:
+ * An image is a library's file, changed in memory so that the dynamic linker can load it again
+ * beside the original:
  *   - names of private libraries (its own, and those that it needs) begin with the context's tag instead of their first three characters;
  *   - what it needs of shared libraries is not looked for any more: they are loaded already;
  *   - it has no constructors: load.c calls them when the context is whole;
  *   - symbols that exist once in a process (STB_GNU_UNIQUE) are ordinary ones;
  *   - a symbol without a version that a shared library defines, too, is the shared library's.
- * Nothing changes its size or place.  Images are made once per file, and kept for the contexts that follow.
+ * Nothing changes its size or place.  Images are made once per file, and kept for the contexts that
+ * follow.
  *
  * All functions that make or change images are called under ld.so's lock. */
 #ifndef USF_CONTEXT_IMAGE_H

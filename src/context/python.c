@@ -178,8 +178,9 @@ CONTEXT_API usf_context_t *usf_context_python_caller(void) { return called_by; }
 
 /* ---- `with context:` ------------------------------------------------------------------------------------
  *
- * Context.__enter__ and __exit__ are C: the interpreter looks for signals in Python code only, so that no KeyboardInterrupt comes between
- * entering and the first line of the block, or between its last line and leaving. */
+ * Context.__enter__ and __exit__ are C: the interpreter looks for signals in Python code only, so
+ * that no KeyboardInterrupt comes between entering and the first line of the block, or between its
+ * last line and leaving. */
 
 #define ENTERED_MAX 4u
 

@@ -1,7 +1,7 @@
 /* src/context/stub.h - stub libraries: what `usf shim` writes and libusf-context executes.  SPDX-License-Identifier: Apache-2.0
  *
- * A stub library stands in for another one and has its function symbols.  A call goes to the copy in the thread's context, or to the
- * program's own copy when the thread is in none:
+ * A stub library stands in for another one and has its function symbols.  A call goes to the copy
+ * in the thread's context, or to the program's own copy when the thread is in none:
  *
  *     mov  usf_context_stub_tables@gottpoff(%rip), %r11
  *     mov  %fs:(%r11), %r11       the tables of the thread's context: one for each stub library
@@ -9,11 +9,13 @@
  *     mov  (%r11), %r11           the table of this library in this context: the addresses of its functions
  *     jmp  *8*k(%r11)
  *
- * Only r11 changes.  A table begins with addresses of resolvers (`push k; jmp ...`), which lead to stub_resolve.  That looks the function up,
- * writes its address into the table, and goes there.  Tables are per context, so that all threads of a context share the work, and a thread
- * enters a context by writing one word.
+ * Only r11 changes.  A table begins with addresses of resolvers (`push k; jmp ...`), which lead to
+ * stub_resolve.  That looks the function up, writes its address into the table, and goes there.
+ * Tables are per context, so that all threads of a context share the work, and a thread enters a
+ * context by writing one word.
  *
- * A stub library has this header in its read-only segment.  Offsets are in bytes from the header. */
+ * A stub library has this header in its read-only segment.  Offsets are in bytes from the header.
+ * */
 #ifndef USF_CONTEXT_STUB_H
 #define USF_CONTEXT_STUB_H
 

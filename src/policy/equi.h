@@ -2,8 +2,8 @@
  *
  * The records of equi and speedup, and the slow half of both: which groups count as programs, which
  * level is in force, which cores each program gets and may keep for a while, and which program is
- * next to move to an emptier partition.  equi.c has the fast half, the operations.  Pure: usf/policy.h and headers
- * beside this one.
+ * next to move to an emptier partition.  equi.c has the fast half, the operations.  Pure:
+ * usf/policy.h and headers beside this one.
  *
  * A group is a program.  It has a partition from its first ready task on, and counts for the
  * thresholds when it has been there for WARM quanta, so that `sed` in a shell's pipeline changes no

@@ -1,12 +1,14 @@
 /* src/policy/partition.h - cut a machine into equal partitions along its topology.  SPDX-License-Identifier: Apache-2.0
  *
- * Pure: arithmetic over bitmaps, for the policies that partition (equi, speedup, gang) and for tests.  After
- * Schönherr et al., "Topology-aware equipartitioning with coscheduling on multicore systems" (2013), section II.
+ * Pure: arithmetic over bitmaps, for the policies that partition (equi, speedup, gang) and for
+ * tests.  After Schönherr et al., "Topology-aware equipartitioning with coscheduling on multicore
+ * systems" (2013), section II.
  *
- * The cores are put in an order in which every topology unit (machine, package, NUMA node, last-level cache, physical
- * core) is a run of neighbours.  A *level* cuts this order into partitions: each is a unit, or an equal fraction of a
- * unit that consists of whole smaller units.  So no partition ever has one and a half nodes, or one hardware
- * thread of a core.  A machine of 4 nodes with 6 cores each has levels of 1, 2, 4, 8, 12 and 24 partitions.
+ * The cores are put in an order in which every topology unit (machine, package, NUMA node,
+ * last-level cache, physical core) is a run of neighbours.  A *level* cuts this order into
+ * partitions: each is a unit, or an equal fraction of a unit that consists of whole smaller units.
+ * So no partition ever has one and a half nodes, or one hardware thread of a core.  A machine of 4
+ * nodes with 6 cores each has levels of 1, 2, 4, 8, 12 and 24 partitions.
  *
  * Invariants of a built map
  *   P1  count[l] == number of bits in begins[l];  bit 0 is set in each;  count[] rises strictly;  count[0] == 1;

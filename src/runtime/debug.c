@@ -1,8 +1,8 @@
 /* src/runtime/debug.c - where a debugger finds the threads of the process.  SPDX-License-Identifier: Apache-2.0
  *
- * packaging/gdb/usf-gdb.py reads it.  The symbol is exported, so that it is there when the library is stripped; it needs no debug
- * information and no thread of the process.  All that it leads to is memory of the process's own, which a core file has.  The segment is
- * not in a core file.
+ * packaging/gdb/usf-gdb.py reads it.  The symbol is exported, so that it is there when the library
+ * is stripped; it needs no debug information and no thread of the process.  All that it leads to is
+ * memory of the process's own, which a core file has.  The segment is not in a core file.
  *
  * The rule for a reader, while all kernel threads stand still:
  *   - A kernel thread executes the thread whose TLS base it has.  That is rt_tls_self bytes above the thread's rt_thread.  A kernel thread

@@ -1,7 +1,7 @@
 /* src/runtime/float.c - what a floating thread must not notice of the kernel thread that executes it.  SPDX-License-Identifier: Apache-2.0
  *
- * The kernel keeps state for each of its threads, and a thread of the program expects its own.  docs/threads.md has the whole table.  In
- * short:
+ * The kernel keeps state for each of its threads, and a thread of the program expects its own.
+ * docs/threads.md has the whole table.  In short:
  *   F1  A thread keeps the id that it was born with, and others reach it by that: a signal that the program sends to it is kept in its
  *       record, and the thread raises it to itself where it is executed (`sent`).
  *   F2  A thread leaves its carrier only for one with the same signal mask; a carrier that gets another thread takes that one's mask.

@@ -1,26 +1,32 @@
 /* src/runtime/late.c - a process takes part late.  SPDX-License-Identifier: Apache-2.0
  *
- * Most processes have one thread and live for a millisecond.  To take part would cost them a good part of that.  So a child of a program
- * under `usf run` stands by at first (rt.late): it has no record and no core, and the monitor does not know it.  One that has been
- * executed has no segment either, and its code is as its file has it (late.plain); the child of a fork has what its parent has.  It joins
+ * Most processes have one thread and live for a millisecond.  To take part would cost them a good
+ * part of that.  So a child of a program under `usf run` stands by at first (rt.late): it has no
+ * record and no core, and the monitor does not know it.  One that has been executed has no segment
+ * either, and its code is as its file has it (late.plain); the child of a fork has what its parent
+ * has.  It joins
  *
  *   - before it makes a second thread, another process that shares its memory, or one that libc does not know of
  *   - before a call whose effect depends on taking part: affinity, nice values, CPU counts, most alternate stacks, namespaces, USF_PRCTL
  *   - after BUSY_NS of CPU time, in the signal of a timer, if it shares memory with others, which may wait for it there; else after
  *     ALONE_NS; not by its time if it has set an alternate stack
  *
- * The program's calls tell the first two: where the code is patched by the gate, else by the functions that src/threads interposes.
+ * The program's calls tell the first two: where the code is patched by the gate, else by the
+ * functions that src/threads interposes.
  *
- * The timer measures the process's CPU time.  Its signal is the one that libc has set aside for setuid(), which takes it only from
- * other threads of the process, and there are none yet.  libc lets no program block it, wait for it or set its action.  It arrives when
- * the thread returns from the kernel or is interrupted, and cuts no call short: from Linux 5.11 on the kernel looks at such timers
- * only then.
+ * The timer measures the process's CPU time.  Its signal is the one that libc has set aside for
+ * setuid(), which takes it only from other threads of the process, and there are none yet.  libc
+ * lets no program block it, wait for it or set its action.  It arrives when the thread returns from
+ * the kernel or is interrupted, and cuts no call short: from Linux 5.11 on the kernel looks at such
+ * timers only then.
  *
- * A process that begins to trace others, to filter its system calls, or to run as another user leaves its instance for good.  One that
- * stands by then never joins (rt_late_cancel).  A join that fails is told as at the start, if descriptor 2 is what it was then: else it
- * may be a file of the program's.
+ * A process that begins to trace others, to filter its system calls, or to run as another user
+ * leaves its instance for good.  One that stands by then never joins (rt_late_cancel).  A join that
+ * fails is told as at the start, if descriptor 2 is what it was then: else it may be a file of the
+ * program's.
  *
- * Only the process's first thread and its signal handlers come here.  A process that shares its memory has another pid. */
+ * Only the process's first thread and its signal handlers come here.  A process that shares its
+ * memory has another pid. */
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/auxv.h>

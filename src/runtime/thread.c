@@ -296,8 +296,8 @@ int rt_join_instance(bool again)
         if (r != -ESTALE || !again) usf_warn_about(join_trouble(r), "%s: %s: it runs unscheduled", rt.comm, join_trouble(r));
         return r;
     }
-    rt.sched.look = look;
-    rt.sched.looked = os_now();     /* just now */
+    rt.sched.look_for_monitor = look;
+    rt.sched.monitor_looked = os_now();     /* just now */
     rt_attach(t);
     return t->state == RT_ATTACHED || t->state == RT_OPTED_OUT ? 0 : -EAGAIN;
 }

@@ -1,8 +1,9 @@
 /* src/sched/bind.c - which CPUs a thread may run on.  SPDX-License-Identifier: Apache-2.0
  *
- * While no task waits for a core, the kernel places the threads: each has its own mask, as without usf, and is balanced with the
- * threads of other instances, of other users, and of programs that run without usf.  While tasks wait, the scheduler does: each
- * core's thread is bound to the core's CPU, or the kernel would put two of them on one CPU and leave another one idle.
+ * While no task waits for a core, the kernel places the threads: each has its own mask, as without
+ * usf, and is balanced with the threads of other instances, of other users, and of programs that
+ * run without usf.  While tasks wait, the scheduler does: each core's thread is bound to the core's
+ * CPU, or the kernel would put two of them on one CPU and leave another one idle.
  *
  *      UNBOUND ──a task is READY when the scheduler lock is released──► BOUND
  *      BOUND ──none was for UNBIND_NS, at a release of the lock───────► UNBOUND
@@ -18,10 +19,12 @@
  * binder that is killed in between, or that comes late, leaves a thread that seems to be bound, and
  * the next binder corrects that.
  *
- * While BOUND, the scheduler does not measure what other programs do on its CPUs.  As long as tasks wait, all cores of the instance are in
- * use, and there is no other to choose.  A thread is bound beside an idle core only in the UNBIND_NS after the last wait, and where short
- * waits follow each other.  On two CPUs beside a program that is bound to CPU 0, such a thread did 19 % of its work there, and 25 % without
- * usf (medians of 10 runs).  Whether another CPU idled meanwhile was not recorded, so this case is open. */
+ * While BOUND and tasks wait, all cores of the instance are in use, and there is no other to
+ * choose; contend.c says what is done about other programs on their CPUs.  A thread is bound beside
+ * an idle core only in the UNBIND_NS after the last wait, and where short waits follow each other.
+ * On two CPUs beside a program that is bound to CPU 0, such a thread did 19 % of its work there,
+ * and 25 % without usf (medians of 10 runs).  Whether another CPU idled meanwhile was not recorded,
+ * so this case is open. */
 #include "sched/core.h"
 #include "sched/times.h"
 #include "sched/watch.h"

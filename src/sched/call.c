@@ -10,42 +10,42 @@ enum bursts { BURSTS_TOO_FEW, BURSTS_SHORT, BURSTS_LONG };
 /* Bursts that take long may also have waited for a CPU.  Only the thread's CPU time tells, which
  * takes a system call to read; it counts for all bursts since the last reading.  A thread that
  * sleeps or waits nearly all the time may have longer ones: they are longer where each is preceded
- * by a wait for a core, as caches are cold then, and periodic work (a server's timer) falls on fewer
- * of them. */
+ * by a wait for a core, as caches are cold then, and periodic work (a server's timer) falls on
+ * fewer of them. */
 static enum bursts judge_bursts(struct sched_self *me)
 {
     uint64_t cpu = os_clock_ns(OS_CLOCK_OWN_CPU);
-    bool known = me->burst_cpu_ns && cpu >= me->burst_cpu_ns && me->burst_on == me->carrier;     /* else another kernel thread executes it since */
-    uint64_t computed = cpu - me->burst_cpu_ns;
-    uint32_t least = me->bursts > KERNEL_RUN_SAMPLE ? me->bursts : KERNEL_RUN_SAMPLE;
+    bool known = me->bursts.cpu_ns && cpu >= me->bursts.cpu_ns && me->bursts.on == me->carrier;     /* else another kernel thread executes it since */
+    uint64_t computed = cpu - me->bursts.cpu_ns;
+    uint32_t least = me->bursts.n > KERNEL_RUN_SAMPLE ? me->bursts.n : KERNEL_RUN_SAMPLE;
     bool is_long = computed >= least * (uint64_t)KERNEL_RUN_NS;
-    if (known && !is_long && me->bursts < KERNEL_RUN_SAMPLE) return BURSTS_TOO_FEW;
+    if (known && !is_long && me->bursts.n < KERNEL_RUN_SAMPLE) return BURSTS_TOO_FEW;
     uint64_t now = os_now();
-    bool seldom = computed < (now - me->burst_read_ns) / KERNEL_RUN_SHARE && computed < (uint64_t)me->bursts * KERNEL_RUN_SELDOM_NS;
-    me->burst_cpu_ns = cpu;
-    me->burst_read_ns = now;
-    me->burst_on = me->carrier;
-    me->bursts = 0;
+    bool seldom = computed < (now - me->bursts.read_ns) / KERNEL_RUN_SHARE && computed < (uint64_t)me->bursts.n * KERNEL_RUN_SELDOM_NS;
+    me->bursts.cpu_ns = cpu;
+    me->bursts.read_ns = now;
+    me->bursts.on = me->carrier;
+    me->bursts.n = 0;
     return !known ? BURSTS_TOO_FEW : is_long && !seldom ? BURSTS_LONG : BURSTS_SHORT;
 }
 
 /* A burst ends in a call that gives the core up. */
 static void count_burst(struct sched_self *me)
 {
-    bool took_long = os_cycles() - me->returned >= KERNEL_RUN_CYCLES;
-    me->bursts++;
+    bool took_long = os_cycles() - me->bursts.began >= KERNEL_RUN_CYCLES;
+    me->bursts.n++;
     if (!took_long) {
-        if (me->short_bursts < KERNEL_RUN_CALLS) me->short_bursts++;
+        if (me->bursts.in_row < KERNEL_RUN_CALLS) me->bursts.in_row++;
         return;
     }
     enum bursts are = judge_bursts(me);
-    if (are != BURSTS_TOO_FEW) me->short_bursts = are == BURSTS_SHORT ? KERNEL_RUN_CALLS : 0;
+    if (are != BURSTS_TOO_FEW) me->bursts.in_row = are == BURSTS_SHORT ? KERNEL_RUN_CALLS : 0;
 }
 
 void sched_expect_kernel_run(struct sched_self *me)
 {
-    me->short_bursts = KERNEL_RUN_CALLS;
-    me->returned = os_cycles();
+    me->bursts.in_row = KERNEL_RUN_CALLS;
+    me->bursts.began = os_cycles();
 }
 
 /* The core is RELEASED by this thread's task, or another task's by now. */
@@ -57,7 +57,7 @@ static void begin_kernel_run(struct sched *s, struct sched_self *me, uint32_t co
     if (core_state(w) == USF_CORE_RELEASED && core_task(w) == me->task) core_take(s, core, w, &k);
     bool begins = state_of(own(s, me)) == USF_TASK_IN_KERNEL;
     if (begins) {
-        me->slept = UINT64_MAX;         /* not known yet */
+        me->bursts.slept = UINT64_MAX;         /* not known yet */
         atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
         core_set_state(s, me->task, ST(USF_TASK_IN_KERNEL), USF_TASK_BY_KERNEL);
     }
@@ -85,7 +85,7 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
     USF_POINT("sched.leave");
     core_idle_set(s, core);
     USF_POINT("sched.released");
-    if (me->short_bursts >= KERNEL_RUN_CALLS && !s->no_kernel_run && !own(s, me)->pol.strict) {      /* they run on any CPU */
+    if (me->bursts.in_row >= KERNEL_RUN_CALLS && !s->no_kernel_run && !own(s, me)->pol.strict) {      /* they run on any CPU */
         begin_kernel_run(s, me, core);
     } else if (atomic_load(&s->h->nr_ready)) {
         NO_WAKES(k);
@@ -126,7 +126,7 @@ static bool take_back(struct sched *s, struct sched_self *me)
         if (st == USF_CORE_RUNNING) return true;
         if (st == USF_CORE_RELEASED) {
             core_idle_clear(s, core);
-            me->returned = os_cycles();
+            me->bursts.began = os_cycles();
         }
         if (atomic_compare_exchange_strong(&c->word, &w, core_word(USF_CORE_RUNNING, me->task, core_seq(w) + 1))) {
             USF_POINT("sched.again");
@@ -141,9 +141,9 @@ static bool runs_through(struct sched_self *me)
 {
     uint64_t sleeps, cpu_ns;
     os_own_waits(&sleeps, &cpu_ns);
-    if (sleeps == me->slept && cpu_ns >= me->slept_cpu_ns) return cpu_ns - me->slept_cpu_ns >= KERNEL_RUN_THROUGH_NS;
-    me->slept = sleeps;
-    me->slept_cpu_ns = cpu_ns;
+    if (sleeps == me->bursts.slept && cpu_ns >= me->bursts.slept_cpu_ns) return cpu_ns - me->bursts.slept_cpu_ns >= KERNEL_RUN_THROUGH_NS;
+    me->bursts.slept = sleeps;
+    me->bursts.slept_cpu_ns = cpu_ns;
     return false;
 }
 
@@ -151,9 +151,9 @@ static bool runs_through(struct sched_self *me)
 static bool is_to_queue(struct sched_self *me)
 {
     uint64_t now = os_cycles();
-    me->bursts++;
-    if (now - me->checked < KERNEL_RUN_CHECK_CYCLES) return false;
-    me->checked = now;
+    me->bursts.n++;
+    if (now - me->bursts.checked < KERNEL_RUN_CHECK_CYCLES) return false;
+    me->bursts.checked = now;
     return runs_through(me) || judge_bursts(me) == BURSTS_LONG;
 }
 
@@ -162,25 +162,25 @@ static bool is_to_queue(struct sched_self *me)
 static bool look_in_kernel_run(struct sched *s, struct sched_self *me)
 {
     NO_WAKES(k);
-    me->looked = me->returned;
+    me->bursts.entered = me->bursts.began;
     if (!core_enter(s, me)) return false;
     core_leave(s, me, &k);
     return true;
 }
 
-/* The process is leaving its instance, or has left it: then the thread goes on, as one that a
- * patcher has to stop. */
+/* The process has left its instance: the thread goes on, as one that a patcher has to stop.  Or it
+ * is about to leave: then the call is not over for the scheduler. */
 static void not_entered(struct sched *s, struct sched_self *me)
 {
-    me->where = SCHED_IN_CALL;
     if (me->task == USF_NONE) park_go_on(s, me);
+    else me->where = SCHED_IN_CALL;
 }
 
 static void return_kernel_run(struct sched *s, struct sched_self *me)
 {
     atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
-    me->returned = os_cycles();
-    if (USF_UNLIKELY(me->returned - me->looked > KERNEL_RUN_LOOK_CYCLES) && !look_in_kernel_run(s, me)) {
+    me->bursts.began = os_cycles();
+    if (USF_UNLIKELY(me->bursts.began - me->bursts.entered > KERNEL_RUN_LOOK_CYCLES) && !look_in_kernel_run(s, me)) {
         not_entered(s, me);
         return;
     }
@@ -197,9 +197,9 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     /* No kernel-scheduled threads while the scheduler lock does not move: its owner may need the
      * CPU. Linux (6.18, sessions as groups by `autogroup`) was seen to run no other thread for ten
      * seconds beside threads that sleep and wake all the time, as these do. */
-    if (USF_UNLIKELY(sched_is_by_kernel(s, me)) && me->short_bursts && !atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed)) {
+    if (USF_UNLIKELY(sched_is_by_kernel(s, me)) && me->bursts.in_row && !atomic_load_explicit(&s->h->lock_waits, memory_order_relaxed)) {
         if (!is_to_queue(me)) return return_kernel_run(s, me);
-        me->short_bursts = 0;
+        me->bursts.in_row = 0;
     }
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_LIKELY(not_taken && take_back(s, me))) {
@@ -213,7 +213,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     }
     NO_WAKES(k);
     if (!sched_is_by_kernel(s, me)) me->lost++;
-    me->returned = os_cycles();
+    me->bursts.began = os_cycles();
     if (!core_enter(s, me)) {
         not_entered(s, me);
         if (core < s->h->nr_cores) core_idle_set(s, core);  /* a needless bit only causes a look */
@@ -237,7 +237,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     core_leave(s, me, &k);
     me->interrupted = 0;
     core_wait_turn(s, me);
-    me->returned = os_cycles();
+    me->bursts.began = os_cycles();
 }
 
 bool sched_interrupt_call(struct sched *s, struct sched_self *me)

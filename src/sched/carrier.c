@@ -246,7 +246,8 @@ static _Noreturn void end_kernel_thread(struct sched *s, struct carrier *k)
     arch_end_thread(stack, size);
 }
 
-/* This carrier has no owner.  It sleeps until an orphan hands over its own (retire). */
+/* This carrier has no owner.  It sleeps until an orphan hands over its own (retire), or
+ * its thread comes home. */
 static void be_spare(struct sched *s, struct carrier *k)
 {
     struct usf_thread *t = &s->threads[number_of(s, k)];
@@ -388,7 +389,7 @@ static bool is_to_resume(struct sched *s, struct carrier *k, uint64_t *patience,
         if (signalled) os_sched_yield();        /* another thread has claimed this carrier, and leaves its own here */
         return false;
     }
-    if (due) owner_of(s, number)->look_due = 1;
+    if (due) owner_of(s, number)->monitor_look_due = 1;
     return true;
 }
 
@@ -408,7 +409,7 @@ void carrier_idle(void *arg)
         alarm_move(s, number, false);
         struct sched_self *owner = owner_of(s, number);
         contend_judge(s, &s->tasks[owner->task]);
-        if (!owner->look_due) patience = PARK_FIRST_LOOK_NS;     /* else it looks, and comes back to wait for longer */
+        if (!owner->monitor_look_due) patience = PARK_FIRST_LOOK_NS;     /* else it looks, and comes back to wait for longer */
         resume_owner(s, k, owner);
         pinning = 0;
     }
@@ -435,7 +436,7 @@ void carrier_begin(struct sched *s, struct sched_self *me)
     atomic_store(&s->floating[me->task].self, me);
     me->home = me->carrier = k;
     me->context = 0;            /* carrier_prepare */
-    me->next = me->look_due = 0;
+    me->next = me->monitor_look_due = 0;
     k->read_ns = 0;             /* the kernel thread's time since its start is the thread's */
     k->began = os_now();
     me->cpu_ns = 0;
@@ -574,9 +575,9 @@ void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)
     if (USF_UNLIKELY(deadline)) atomic_store(&s->floating[task].deadline, 0);
     usf_dassert(is_here(s, me));
     sched_crit_leave(s, me);
-    if (USF_UNLIKELY(me->look_due)) {
-        me->look_due = 0;
-        if (s->look) s->look(s);
+    if (USF_UNLIKELY(me->monitor_look_due)) {
+        me->monitor_look_due = 0;
+        if (s->look_for_monitor) s->look_for_monitor(s);
     }
 }
 

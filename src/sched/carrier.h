@@ -1,31 +1,36 @@
 /* src/sched/carrier.h - threads that float between kernel threads.  SPDX-License-Identifier: Apache-2.0
  *
- * A thread is a user context, which a kernel thread executes: its carrier.  A thread that waits leaves its carrier, which executes
- * another thread of the process or sleeps.  Any carrier of the process can execute any floating thread.  A switch between two threads
- * takes some 100 ns; a futex's wake and wait take 2 us and more.
+ * A thread is a user context, which a kernel thread executes: its carrier.  A thread that waits
+ * leaves its carrier, which executes another thread of the process or sleeps.  Any carrier of the
+ * process can execute any floating thread.  A switch between two threads takes some 100 ns; a
+ * futex's wake and wait take 2 us and more.
  *
- * There are at least as many carriers as threads.  So each thread that waits has a carrier that is kept for it, which `usf_task.thread` names and
- * which sleeps.  A waker, in this process or another, wakes that carrier as if the thread slept there (core_wake).  A thread of the
- * same process that gives its core to the sleeping thread needs no wake-up: it claims that carrier, and switches.
+ * There are at least as many carriers as threads.  So each thread that waits has a carrier that is
+ * kept for it, which `usf_task.thread` names and which sleeps.  A waker, in this process or
+ * another, wakes that carrier as if the thread slept there (core_wake).  A thread of the same
+ * process that gives its core to the sleeping thread needs no wake-up: it claims that carrier, and
+ * switches.
  *
  * The park word of a carrier (usf_thread.park):
  *
- *      NONE ──its thread has left; `owner` is the thread that it is kept for (publish)──► IDLE
- *      IDLE ──a waker (core_wake): the carrier wakes up and executes the owner──────────► PINNING, GO ──► NONE
- *      IDLE ──a signal has come that the owner is to take───────────────────────────────► NONE
- *      IDLE ──a thread executes the owner on the carrier that it leaves─────────────────► CLAIMED ──► IDLE, for the thread that left
- *      IDLE ──it must look again how long it may sleep (C5)─────────────────────────────► LOOK ──► IDLE; for all others LOOK is IDLE
+ *      NONE ──its thread has left; `owner` is kept here (publish)─► IDLE
+ *      IDLE ──a waker (core_wake): the carrier executes the owner──► PINNING, GO ──► NONE
+ *      IDLE ──a signal has come that the owner is to take──────────► NONE
+ *      IDLE ──a thread executes the owner on its own carrier───────► CLAIMED ──► IDLE, for that thread
+ *      IDLE ──it must look again how long it may sleep (C5)────────► LOOK ──► IDLE; LOOK counts as IDLE
  *
- *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the carrier that it has left.  A
- *       claimer that does not execute the thread publishes it again.
- *   C2  Who makes the word CLAIMED may execute the thread that `owner` names on another carrier.  From PINNING, GO and NONE only the carrier
- *       itself executes it.
- *   C3  `usf_task.thread` is written before the word becomes IDLE, and the publisher looks at the task's state after that.  A waker writes
- *       the state before it reads `thread`.  So either the waker finds the right carrier, or the publisher finds the wake-up.
- *   C4  A thread is in a critical section while it switches.  A signal that comes then is kept (rt_signal), and goes to what the
- *       carrier executes next: `switched` passes it on.
+ *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the
+ *       carrier that it has left.  A claimer that does not execute the thread publishes it again.
+ *   C2  Who makes the word CLAIMED may execute the thread that `owner` names on another carrier.
+ *       From PINNING, GO and NONE only the carrier itself executes it.
+ *   C3  `usf_task.thread` is written before the word becomes IDLE, and the publisher looks at the
+ *       task's state after that.  A waker writes the state before it reads `thread`.  So either the
+ *       waker finds the right carrier, or the publisher finds the wake-up.
+ *   C4  A thread is in a critical section while it switches.  A signal that comes then is kept
+ *       (rt_signal), and goes to what the carrier executes next: `switched` passes it on.
  *
- *   C5  Of all idle carriers of a process one sleeps until the earliest deadline of the threads that wait (alarm.h).
+ *   C5  Of all idle carriers of a process one sleeps until the earliest deadline of the threads
+ *       that wait (alarm.h).
  *
  * A thread that waits for its home (the kernel thread that it began as) says so in `wanted`. The
  * thread that makes that carrier IDLE wakes it. */
@@ -98,7 +103,7 @@ void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why);
 void carrier_forget(struct sched *s, uint32_t task);
 /* In the child of a fork, which has one thread: what was kept of the others is forgotten. */
 void carrier_after_fork(struct sched *s);
-/* From core_leave: the task has been put on the core that this thread has given up.  True: this
+/* At a release of the lock, or of a lease: the task has been put on the core that this thread has given up.  True: this
  * thread switches to it when it parks. */
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task);
 /* It does not: it goes on itself, or parks in the kernel. */

@@ -4,10 +4,10 @@
  * there, some 3 ms.  Threads that hand over to each other every few microseconds would wait for
  * that at each wake-up on such a core, while the waker's core could run the woken thread next.  So
  * a core is contended for a while after a thread was run late there, and each time in a row for
- * twice as long.  Meanwhile no placement takes it as idle while another core that the task may use
- * is in use: that core takes the task when its thread gives way.  If no thread does within the
- * monitor's next two looks, some 1 to 2 ms, the monitor dispatches the task to the contended
- * core. */
+ * twice as long.  Meanwhile a woken task that may run anywhere is not placed there while another
+ * core is in use: that core takes the task when its thread gives way.  If no thread does within the
+ * monitor's next two looks, some 1 to 2 ms, the monitor dispatches the task to the contended core.
+ * */
 #include "sched/core.h"
 #include "sched/times.h"
 

@@ -141,10 +141,10 @@ static bool enter(struct sched *s, struct sched_self *me, bool yields)
     me->entered = s->pol.now = os_now();
     s->pol.nr_groups = atomic_load_explicit(&s->h->group_hwm, memory_order_relaxed);
     if (USF_UNLIKELY(s->pol.now - s->h->moved_ns > LOCK_MOVED_NS)) s->h->moved_ns = s->pol.now;
-    if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->looked > MEMBER_LOOK_NS) && s->look) {
+    if (USF_UNLIKELY(look_is_due(s, s->pol.now) || s->pol.now - s->monitor_looked > MEMBER_LOOK_NS) && s->look_for_monitor) {
         note_look(s, s->pol.now);
-        s->looked = s->pol.now;
-        me->look = 1;
+        s->monitor_looked = s->pol.now;
+        me->monitor_look = 1;
     }
     if (USF_UNLIKELY(s->policy_gen != atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed)))
         if (!core_follow_policy(s)) {
@@ -188,9 +188,9 @@ void core_leave(struct sched *s, struct sched_self *me, struct wakes *k)
     for (uint32_t i = 0; i < k->n; i++)
         if (k->task[i] != me->task && !carrier_claims(s, me, k->task[i])) core_wake(s, k->task[i], false);
     if (watch) wake_if_asleep(s->h);
-    if (USF_UNLIKELY(me->look)) {
-        me->look = 0;
-        s->look(s);
+    if (USF_UNLIKELY(me->monitor_look)) {
+        me->monitor_look = 0;
+        s->look_for_monitor(s);
     }
     sched_crit_leave(s, me);
 }
@@ -262,7 +262,7 @@ static void started(struct sched *s, uint32_t core, uint32_t task, struct wakes 
     atomic_store_explicit(&t->core, core, memory_order_relaxed);
     if (usf_borrows(&s->pol, t->pol.group, core)) s->groups[t->pol.group].borrowed++;
     core_resume(s, core, task);
-    core_set_state(s, task, ST(USF_TASK_NEW) | ST(USF_TASK_READY), USF_TASK_RUNNING);
+    core_set_state(s, task, ST(USF_TASK_READY), USF_TASK_RUNNING);
 
     if (p && !(p & USF_MAIL)) {
         /* The poller sees its own state change by itself, and wakes another task for us, on its

@@ -57,15 +57,15 @@ static inline bool core_is_own(struct sched *s, uint32_t task)
 }
 /* The next task for this core, taken out of the queues, or USF_NONE.  Tasks whose spin is
  * unproductive are passed over; if there are no others, CORE_ANY and CORE_POLICY take one of them.
- * CORE_POLICY goes by the policy's order alone, the others by probe_pick where that is enough.
- * CORE_NEAR leaves yielders of other cores there for a millisecond, unless probe_pick names one: to
- * fetch one takes longer than most waits. */
+ * CORE_POLICY goes by the policy's order alone, the others by probe_pick where that is enough (32
+ * tasks are probed at most). CORE_NEAR leaves yielders of other cores there for a millisecond,
+ * unless probe_pick names one: to fetch one takes longer than most waits. */
 enum core_need { CORE_POLICY, CORE_ANY, CORE_USEFUL, CORE_NEAR };
 uint32_t core_pick(struct sched *s, uint32_t core, enum core_need need);
 /* probe.c.  Is the task's spin unproductive: would it not end now?  (False: it would, or only
  * another process can tell.) */
 bool core_is_unproductive(struct sched *s, uint32_t task);
-/* The task has given its core up, is READY, and is about to be queued.  If it busy-waits in a loop
+/* The task has given its core up, is READY, and is queued next, or was just now.  If it busy-waits in a loop
  * that can be probed, it is in the list of spinners until it has a core again (or the list is full,
  * or of another rank). */
 void probe_gives_way(struct sched *s, uint32_t task);
@@ -83,8 +83,9 @@ bool core_give(struct sched *s, uint32_t core, uint32_t task, uint32_t next, str
 void core_drop(struct sched *s, uint32_t core, uint32_t task);
 /* The policy knows it no more: it is GONE. */
 void core_end_task(struct sched *s, uint32_t task);
-/* Take the core from a task that is in a system call (the core is RELEASED, or the provisional
- * release is TAKEN) or asleep unseen. */
+/* Take the core from its task: that is in a system call (the core is RELEASED, or the provisional
+ * release is TAKEN), asleep unseen, unresponsive, or may not run there; or its own thread takes it,
+ * to become kernel-scheduled. */
 bool core_take(struct sched *s, uint32_t core, uint64_t word, struct wakes *k);
 /* Take cores that have been released provisionally for `lend`, while tasks wait.  False: some have
  * not been for so long yet. */

@@ -1,26 +1,30 @@
 /* src/sched/lease.c - yields without the scheduler lock.  SPDX-License-Identifier: Apache-2.0
  *
- * Threads that yield to each other in a loop, as OpenMP's and BLAS's do while they wait, would take the
- * scheduler lock for each turn, all cores in turn.  So the lock's owner leases to a core the yielders that
- * the policy would run there next.  Until the lease ends, a thread that yields there hands the core to the
- * next of them, and queues behind the others.
+ * Threads that yield to each other in a loop, as OpenMP's and BLAS's do while they wait, would take
+ * the scheduler lock for each turn, all cores in turn.  So the lock's owner leases to a core the
+ * yielders that the policy would run there next.  Until the lease ends, a thread that yields there
+ * hands the core to the next of them, and queues behind the others.
  *
- *   E1  While a lease's word is OPEN or a name, its tasks are READY, and the policy does not have them.  They
- *       and the core's task are of one group, and of one rank.
- *   E2  The word is changed from OPEN by compare-and-swap only: by the thread that runs on the core, to its
- *       name while it gives way, and by the owner of the lock, to NONE.  So they exclude each other.
- *   E3  The owner of the lock ends all leases, and gives their tasks back to the policy, before anything
- *       else (core_enter), so that it never sees a leased task.  A yield concerns its own core only, and
- *       may leave the other cores theirs: it treats their tasks as if they ran (others_keep).
- *   E4  If the lock's owner finds a name, it frees the lock, and tries again: a thread gives way in some 30
- *       instructions, and 20 ns for each busy-wait that it probes.  If that thread has died, the monitor mends the instance as if it had died with the
- *       lock (recover.c): the order of its stores is the same.
+ *   E1  While a lease's word is OPEN or a name, its tasks are READY, and the policy does not have
+ *       them.  They and the core's task are of one group, and of one rank.
+ *   E2  The word is changed from OPEN by compare-and-swap only: by the thread that runs on the
+ *       core, to its name while it gives way, and by the owner of the lock, to NONE.  So they
+ *       exclude each other.
+ *   E3  The owner of the lock ends all leases, and gives their tasks back to the policy, before
+ *       anything else (core_enter).  A yield concerns its own core only, and may leave the other
+ *       cores theirs: it treats their tasks as if they ran (others_keep).
+ *   E4  If the lock's owner finds a name, it frees the lock, and tries again: a thread gives way in
+ *       some 30 instructions, and 20 ns for each busy-wait that it probes.  If that thread has
+ *       died, the monitor mends the instance as if it had died with the lock (recover.c): the order
+ *       of its stores is the same.
  *
- * A thread that busy-waits gets the core only if its wait is over (probe.c).  If that is so for none, the
- * thread that runs goes on, and asks the policy at each LEASE_ASK-th look: the awaited one may be another core's.
+ * A thread that busy-waits gets the core only if its wait is over (probe.c).  If that is so for
+ * none, the thread that runs goes on, and asks the policy at each LEASE_ASK-th look: the awaited
+ * one may be another core's.
  *
- * No other task waits while a lease is made, and a thread that queues one ends all leases first.  So a
- * lease decides only which of several equal yielders runs on which core, for a short time. */
+ * No other task waits while a lease is made, and a thread that queues one ends all leases first
+ * (a yield: that of its core).  So a lease decides only which of several equal yielders runs on
+ * which core, for a short time. */
 #include "policy/policy.h"
 #include "sched/carrier.h"
 #include "sched/lock.h"
@@ -50,6 +54,8 @@ static bool is_equal(const struct sched *s, uint32_t a, uint32_t b)
     const struct usf_pol_task *x = &s->tasks[a].pol, *y = &s->tasks[b].pol;
     return x->group == y->group && x->priority == y->priority && x->deadline == y->deadline;
 }
+
+static void step(struct usf_lease *l) { l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1; }
 
 /* May the task, which the policy would run on the core next, take turns there with `me`? */
 static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_t me)
@@ -251,7 +257,7 @@ static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core,
     core_pass_state(t, USF_TASK_RUNNING, USF_TASK_READY);
     USF_POINT("lease.ready");
     l->task[l->next] = (uint16_t)me->task;
-    l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1;
+    step(l);
     l->turns--;
     c->pol.current = task;
     c->pol.since = now;
@@ -281,7 +287,7 @@ static bool find_useful(struct sched *s, struct usf_lease *l)
 {
     for (uint32_t probes = 0; probes < l->nr_tasks && probes < LEASE_PROBES; probes++) {
         if (!core_is_unproductive(s, l->task[l->next])) return true;
-        l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1;
+        step(l);
     }
     return false;
 }

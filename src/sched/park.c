@@ -27,7 +27,7 @@ static void hold_signals(struct sched *s, struct sched_self *me)
  * instance is condemned. */
 static void look_if_stalled(struct sched *s, struct sched_self *me)
 {
-    if (s->look && shm_is_condemned(s->h)) s->look(s);
+    if (s->look_for_monitor && shm_is_condemned(s->h)) s->look_for_monitor(s);
     else if (core_enter(s, me)) core_leave(s, me, &(struct wakes){0});
 }
 
@@ -233,10 +233,10 @@ int core_park_blocked(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     if (carrier_may_leave(s, me)) return core_park(s, me, deadline);     /* its carrier looks */
     uint64_t soon = os_now() + PARK_FIRST_LOOK_NS;
-    if (s->look && (!deadline || deadline > soon)) {
+    if (s->look_for_monitor && (!deadline || deadline > soon)) {
         int r = core_park(s, me, soon);
         if (r != -ETIMEDOUT) return r;
-        if (sched_core_is_wanted(s)) s->look(s);
+        if (sched_core_is_wanted(s)) s->look_for_monitor(s);
         if (state_of(own(s, me)) == USF_TASK_READY) return r;
     }
     return core_park(s, me, deadline);
@@ -251,7 +251,7 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
     while (state_of(own(s, me)) != USF_TASK_RUNNING) {
         hold_signals(s, me);
         if (core_park(s, me, carrier_may_leave(s, me) ? 0 : os_now() + patience) == -ETIMEDOUT) {
-            if (s->look) s->look(s);
+            if (s->look_for_monitor) s->look_for_monitor(s);
             if (patience < PARK_LAST_LOOK_NS) patience *= 2;
         }
         if (is_leaving(s, me) || state_of(own(s, me)) == USF_TASK_GONE) {
@@ -259,7 +259,7 @@ void core_wait_turn(struct sched *s, struct sched_self *me)
             if (core_enter(s, me)) core_leave(s, me, &(struct wakes){0});
             if (me->task == USF_NONE) {
                 me->interrupted = intr;
-                me->where = SCHED_USER;
+                park_go_on(s, me);
                 return;
             }
         }

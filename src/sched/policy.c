@@ -51,7 +51,7 @@ int sched_use_policy(struct sched *s, const struct usf_policy_ops *user, char *w
     s->object = user;
     if (!use(s, false)) return 0;
     usf_format(why, cap, "policy '%s' of the instance is not known here", s->h->policy);
-    return -2;
+    return -ENOENT;
 }
 
 bool core_begin_policy(struct sched *s)

@@ -1,21 +1,23 @@
 /* src/sched/ring.h - event rings of a recording (`usf trace`).  SPDX-License-Identifier: Apache-2.0
  *
- * While an instance is recorded there is a file beside its segment (".usf-UID-NAME.trace", same owner, mode 0600), made and removed
- * by the recorder, and usf_header.trace is the recording's number.  Each process that takes part maps the file when it next enters
- * the scheduler, and takes it out again when the number changes (src/trace/follow.c).
+ * While an instance is recorded there is a file beside its segment (".usf-UID-NAME.trace", same
+ * owner, mode 0600), made and removed by the recorder, and usf_header.trace is the recording's
+ * number.  Each process that takes part maps the file when it next enters the scheduler, and takes
+ * it out again when the number changes (src/trace/follow.c).
  *
- * The file has a ring for the owner of the scheduler lock, and one for each of the first TRACE_TASKS tasks, which only its thread
- * writes, in a critical section.  So each ring has one writer at a time and one reader, the recorder:
+ * The file has a ring for the owner of the scheduler lock, and one for each of the first
+ * TRACE_TASKS tasks, which only its thread writes, in a critical section.  So each ring has one
+ * writer at a time and one reader, the recorder:
  *
  *      head - tail <= size;  events [tail, head) are whole and the reader's;  head is the writer's to raise, tail the reader's
  *
- * A writer writes the event, then raises head.  If it is killed in between, the reader sees nothing of the event, and the next owner
- * of the lock, or thread with that record, writes the same place.  A full ring drops the event and counts it.  No side waits for
- * the other.  models/trace.pml.
+ * A writer writes the event, then raises head.  If it is killed in between, the reader sees nothing
+ * of the event, and the next owner of the lock, or thread with that record, writes the same place.
+ * A full ring drops the event and counts it.  No side waits for the other.  models/trace.pml.
  *
- * The recorder makes rings real before it offers them (nr_rings): a full /dev/shm is an error there, and no SIGBUS here.  The file
- * ends behind the last of them, and grows.  A process maps all of its place at once: that costs nothing, even where the process
- * locks what it maps.
+ * The recorder makes rings real before it offers them (nr_rings): a full /dev/shm is an error
+ * there, and no SIGBUS here.  The file ends behind the last of them, and grows.  A process maps all
+ * of its place at once: that costs nothing, even where the process locks what it maps.
  */
 #ifndef USF_SCHED_RING_H
 #define USF_SCHED_RING_H

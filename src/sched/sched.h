@@ -1,22 +1,25 @@
 /* src/sched/sched.h - tasks, cores, dispatch.  SPDX-License-Identifier: Apache-2.0
  *
- * Everything here works on a mapped instance (struct sched) and is called by threads of participating
- * processes, by the monitor and by the simulator.  Kernel and clock only through src/os; nothing above
- * this room is called.  docs/design.md has the state machines, docs/locking.md the order of locks.
+ * Everything here works on a mapped instance (struct sched) and is called by threads of
+ * participating processes, by the monitor and by the simulator.  Kernel and clock only through
+ * src/os; nothing above this room is called.  docs/design.md has the state machines,
+ * docs/locking.md the order of locks.
  *
  * The rules that keep it right; S1 and S4 to S6 hold after each release of the scheduler lock:
- *   S1  a core's word names at most one task; a task is RUNNING iff one core's word names it
- *       (policy `linux`: RUNNING without a core);
- *   S2  states of tasks change under the scheduler lock, but from and to FREE, or with a core's lease.  The
- *       owner of the lock has ended all leases (lease.c, E1 to E4).  A core's word leaves
- *       IDLE and RELEASED by compare-and-swap, but in core_drop.  A provisional release that may be
- *       taken ends by compare-and-swap; one that is TAKEN, under the lock;
- *   S3  a thread goes on in its program when its task is RUNNING, BY_KERNEL or GONE.  The park
- *       word says who executes it: the kernel thread that sleeps on the word, or the thread that has
- *       claimed it.  A late or doubled wake is harmless;
+ *   S1  a task is RUNNING iff exactly one core's word names it (policy `linux`: RUNNING without a
+ *       core);
+ *   S2  states of tasks change under the scheduler lock, but from and to FREE, or with a core's
+ *       lease.  The owner of the lock has ended all leases, one that yields that of its own core
+ *       (lease.c, E1 to E4).  A core's word leaves IDLE and RELEASED by compare-and-swap, but in
+ *       core_drop.  A provisional release that may be taken ends by compare-and-swap; one that is
+ *       TAKEN, under the lock;
+ *   S3  a thread goes on in its program when its task is RUNNING, BY_KERNEL or GONE; one that runs
+ *       when its core is taken, until its next scheduling point.  The park word says who executes
+ *       it: the kernel thread that sleeps on the word, or the thread that has claimed it.  A late
+ *       or doubled wake is harmless;
  *   S4  READY == in the policy's queues, or leased to a core; nr_ready counts them;
- *   S5  no core is IDLE while a task that may run on it is READY, but for a contended core (contend.c),
- *       for two looks of the monitor, and for a second if the policy names no task;
+ *   S5  no core is IDLE while a task that may run on it is READY, but for a contended core
+ *       (contend.c), for two looks of the monitor, and for a second if the policy names no task;
  *   S6  the instance is UNBOUND only while no task is READY: bind.c says what follows.
  */
 #ifndef USF_SCHED_H
@@ -34,6 +37,19 @@ enum sched_where {
     SCHED_RETURNING,   /* back from the call, waits for a core: a handler that comes now gets one, and keeps it */
 };
 
+/* Is the thread kernel-scheduled (call.c)?  A burst is what it runs from one call to the next.  All
+ * calls count while it is BY_KERNEL, else those that give the core up. */
+struct sched_bursts {
+    uint32_t in_row;            /* short ones in a row; 0 and BY_KERNEL: it queues at its return */
+    uint32_t n;                 /* since its CPU time was last read */
+    uint64_t began;             /* cycles: when it came back from the call before this one */
+    uint64_t cpu_ns, read_ns;   /* its CPU time when that was last read, 0: never, and when that was, */
+    const void *on;             /* ... and on which carrier */
+    uint64_t checked;           /* cycles: when, BY_KERNEL, it last looked whether it had slept */
+    uint64_t slept, slept_cpu_ns;       /* how often it had, and its CPU time when it found that first */
+    uint64_t entered;           /* cycles: when, BY_KERNEL, it last entered the scheduler */
+};
+
 /* A thread's own scheduling state: process-private, one per thread. */
 struct sched_self {
     uint32_t task;              /* id, or USF_NONE: not attached */
@@ -41,19 +57,11 @@ struct sched_self {
     uint32_t where;             /* enum sched_where */
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
-    uint32_t spun;              /* it has just spun until its budget was used up: the core may sleep at once */
-    uint32_t look;              /* its turn to call sched.look */
+    uint32_t looked_in_vain;    /* it has looked for as long as it may: its core may sleep at once */
+    uint32_t monitor_look;      /* its turn to call sched.look_for_monitor */
     uint32_t joining;           /* it joins the instance again for its process, while the others wait */
     uint32_t lock_name;         /* the name under which it owns the scheduler lock */
-    uint64_t burst_cpu_ns;      /* the thread's CPU time, when it was last read after a burst that took long; 0: it was not */
-    uint64_t burst_read_ns;     /* ... and when that was, */
-    const void *burst_on;       /* ... and on which carrier */
-    uint32_t bursts;            /* calls that gave the core up since then; BY_KERNEL: all calls */
-    uint64_t checked;           /* cycles: when, BY_KERNEL, it last looked whether it had slept; */
-    uint64_t slept, slept_cpu_ns;       /* ... how often it had then, and its CPU time when it first found that number */
-    uint64_t looked;            /* cycles: when it last entered the scheduler while it was BY_KERNEL */
-    uint32_t short_bursts;      /* calls in a row that gave the core up, with little computing between; 0 and BY_KERNEL: it queues at its return */
-    uint64_t returned;          /* cycles: when it came back from the last of them */
+    struct sched_bursts bursts;
     uint32_t lost;              /* times that it came back from a system call and its core was taken */
     uint32_t unproductive;      /* yields in a row for which no other task had use */
     uint64_t yielded;           /* ns: its latest yield that the policy was asked about, or need not be */
@@ -76,7 +84,7 @@ struct sched_self {
     _Atomic uint32_t keeps_home;    /* another thread has made a call that concerns its own kernel thread: it stays there once it is there */
     uint64_t cpu_ns;            /* its CPU time so far, without what it has not been charged yet (carrier_cpu_time) */
     uint64_t entered;           /* ns: when it last got the scheduler lock */
-    uint32_t look_due;          /* it has waited for long: is there a monitor? */
+    uint32_t monitor_look_due;  /* it has waited for long: is there a monitor? */
     _Atomic uint32_t signalled; /* of an idle loop: a signal has come for its thread */
 };
 
@@ -156,8 +164,9 @@ struct sched {
     bool (*map_idle)(struct carrier *k);        /* what is needed before its thread leaves it: stack, context; false: there is no memory */
     void (*make_idle)(struct carrier *k);       /* the idle loop in it: idle, at */
     void (*carrier_ends)(struct carrier *k);    /* its kernel thread is about to end */
-    void (*look)(struct sched *);   /* now and then, and when a thread has waited long for a core: is there a monitor? */
-    uint64_t looked;            /* ns; under the lock */
+    /* Is there a monitor?  Asked now and then, and when a thread has waited long for a core. */
+    void (*look_for_monitor)(struct sched *);
+    uint64_t monitor_looked;    /* ns: when it was last asked; under the lock */
     char tell[128];             /* a warning for the lock's owner to write once it has released the lock; "": none */
     /* Its tasks that are READY in a busy-wait, in the order in which they gave way (probe.c); under
      * the lock: */
@@ -342,7 +351,8 @@ int  sched_group_adjust(struct sched *s, struct sched_self *me, uint32_t group, 
 int  sched_group_end(struct sched *s, struct sched_self *me, uint32_t group);
 int  sched_change_group(struct sched *s, struct sched_self *me, uint32_t task, uint32_t group);
 
-/* Threads.  attach takes a record and returns with a core.  0 or -errno (-EAGAIN, -ENOSPC). */
+/* Threads.  attach takes a record and returns with a core.  0 or -errno: -EAGAIN, there is no
+ * room; -ESTALE, the process is being taken off. */
 int  sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name);
 /* ends: the thread executes nothing of the program any more, handlers included.  Then its successor
  * on the core is woken only when it has ended, and so does not delay its end. */
@@ -374,10 +384,10 @@ static inline bool sched_only_own_wait(const struct sched *s, const struct sched
     return me->task != USF_NONE
            && __atomic_load_n(&s->groups[s->tasks[me->task].pol.group].pol.nr_ready, __ATOMIC_RELAXED) == atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed);
 }
-/* Spin before blocking?  For how many ns at most (0: another task wants the core, or it does not
+/* Look before blocking?  For how many ns at most (0: another task wants the core, or it does not
  * pay), and what came of it: how long it took, or UINT64_MAX. */
-uint64_t sched_spin_budget(struct sched *s, struct sched_self *me);
-void sched_spun(struct sched *s, struct sched_self *me, uint64_t took);
+uint64_t sched_look_budget(struct sched *s, struct sched_self *me);
+void sched_looked(struct sched *s, struct sched_self *me, uint64_t took);
 /* Make blocked tasks ready, SCHED_WAKE_BATCH of them for each time that it takes the lock.  A task
  * that is not blocked gets a pending wake-up. */
 #define SCHED_WAKE_BATCH 16u

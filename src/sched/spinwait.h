@@ -13,8 +13,8 @@
  * taken is not known.
  *
  * The decisions are functions of the state, the time and what waits.  They read no clock and make
- * no call, so the simulator (sim/usf.c) executes the same ones as a program (src/runtime/spinwait.c).
- * Times are cycles. */
+ * no call, so the simulator (sim/usf.c) executes the same ones as a program
+ * (src/runtime/spinwait.c). Times are cycles. */
 #ifndef USF_SCHED_SPINWAIT_H
 #define USF_SCHED_SPINWAIT_H
 

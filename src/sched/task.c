@@ -317,6 +317,55 @@ static uint32_t claim_record(struct sched *s)
 static uint32_t claim_thread(struct sched *s, uint32_t task, uint32_t proc)
 { return claim(s, &s->threads->claim, sizeof *s->threads, task, proc + 1); }
 
+/* Both records are the thread's own until it enters the scheduler. */
+static void fill_records(struct sched *s, struct sched_self *me, uint32_t id, uint32_t number, int32_t tid, const char *name)
+{
+    struct usf_task *t = &s->tasks[id];
+    struct usf_thread *thread = &s->threads[number];
+    const struct usf_group *first = sched_first_group(s);
+    atomic_store(&t->thread, number);
+    atomic_store(&thread->park, USF_PARK_NONE);
+    atomic_store(&t->core, USF_NONE);
+    atomic_store(&thread->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
+    atomic_store(&t->pending_wake, 0);
+    atomic_store(&thread->parked, 0);
+    atomic_store(&t->wait_kind, USF_WAIT_NONE);
+    atomic_store(&thread->burst_cpu_ns, 0);
+    atomic_store(&t->bursts, 0);
+    atomic_store(&t->release, 0);
+    thread->tid = tid;
+    t->proc = s->proc;
+    clear_counters(&t->n);
+    usf_format(t->name, sizeof t->name, "%s", name);
+    __builtin_memset(&t->pol, 0, sizeof t->pol);
+    t->pol.id = id;
+    t->pol.group = first ? (uint32_t)(first - s->groups) : 0;   /* for tools; what counts is set under the lock */
+    t->pol.last_core = USF_NONE;
+    me->poll_core = me->interrupted = me->unproductive = me->bursts.in_row = me->bursts.n = 0;
+    me->bursts.cpu_ns = 0;
+    if (s->spins) atomic_store_explicit(&s->spins[id].regs, 0, memory_order_relaxed);   /* of a parent that forked */
+}
+
+/* holds the lock */
+static void begin_task(struct sched *s, struct sched_self *me, uint32_t id, struct usf_thread *thread, struct wakes *k)
+{
+    struct usf_task *t = &s->tasks[id];
+    /* Another thread may have made the process leave and join again since: only now is its number
+     * final. */
+    t->proc = s->proc;
+    t->pol.group = s->procs[s->proc].group;
+    atomic_store(&thread->claim, s->proc + 1);
+    atomic_store(&thread->born, id + 1);
+    me->task = id;
+    if (s->carriers) carrier_begin(s, me);
+    if (trace_is_on(s)) trace_thread(s, me);
+    core_group(s, id)->pol.nr_tasks++;
+    s->ops.task_add(&s->pol, id);
+    if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);
+    else core_place(s, id, USF_WHY_NEW, k);
+    me->where = SCHED_PARKED;
+}
+
 int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name)
 {
     NO_WAKES(k);
@@ -334,30 +383,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
         sched_crit_leave(s, me);
         return proc == USF_NONE ? -ESTALE : -EAGAIN;       /* the process is just being taken off; or there is no room */
     }
-    struct usf_thread *thread = &s->threads[number];
-    atomic_store(&t->thread, number);
-    atomic_store(&thread->park, USF_PARK_NONE);
-    atomic_store(&t->core, USF_NONE);
-    atomic_store(&thread->pinned, USF_PINNED_UNKNOWN);       /* as its maker's was */
-    atomic_store(&t->pending_wake, 0);
-    atomic_store(&thread->parked, 0);
-    atomic_store(&t->wait_kind, USF_WAIT_NONE);
-    atomic_store(&thread->burst_cpu_ns, 0);
-    thread->tid = tid;
-    t->proc = s->proc;
-    clear_counters(&t->n);
-    usf_format(t->name, sizeof t->name, "%s", name);
-    __builtin_memset(&t->pol, 0, sizeof t->pol);
-    const struct usf_group *first = sched_first_group(s);
-    t->pol.id = id;
-    t->pol.group = first ? (uint32_t)(first - s->groups) : 0;   /* for tools; what counts is set under the lock */
-    t->pol.last_core = USF_NONE;
-    me->poll_core = me->interrupted = me->unproductive = me->short_bursts = me->bursts = 0;
-    me->burst_cpu_ns = 0;
-    atomic_store(&t->bursts, 0);
-    atomic_store(&t->release, 0);
-    if (s->spins) atomic_store_explicit(&s->spins[id].regs, 0, memory_order_relaxed);   /* of a parent that forked */
-
+    fill_records(s, me, id, number, tid, name);
     if (!core_enter(s, me)) {
         t->proc = USF_NONE;
         core_pass_state(t, USF_TASK_NEW, USF_TASK_FREE);
@@ -365,20 +391,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
         sched_crit_leave(s, me);
         return -ESTALE;
     }
-    /* Another thread may have made the process leave and join again since: only now is its number
-     * final. */
-    t->proc = s->proc;
-    t->pol.group = s->procs[s->proc].group;
-    atomic_store(&thread->claim, s->proc + 1);
-    atomic_store(&thread->born, id + 1);
-    me->task = id;
-    if (s->carriers) carrier_begin(s, me);
-    if (trace_is_on(s)) trace_thread(s, me);
-    core_group(s, id)->pol.nr_tasks++;
-    s->ops.task_add(&s->pol, id);
-    if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);
-    else core_place(s, id, USF_WHY_NEW, &k);
-    me->where = SCHED_PARKED;
+    begin_task(s, me, id, &s->threads[number], &k);
     core_leave(s, me, &k);
     if (s->kernel) me->where = SCHED_USER;
     else core_wait_turn(s, me);

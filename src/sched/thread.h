@@ -1,4 +1,4 @@
-/* src/sched/thread.h - a thread and its core: what park.c, wait.c and call.c share.
+/* src/sched/thread.h - a thread and its core: what those files share that wait and go on.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef USF_SCHED_THREAD_H
 #define USF_SCHED_THREAD_H

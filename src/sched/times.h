@@ -27,7 +27,8 @@
 #define SPIN_FREE_ROUNDS 16u
 /* While tasks are ready, a thread goes on for so long before it gives way.  A release comes within
  * some hundred nanoseconds if the awaited thread runs.  A wait that ends within the time that a
- * switch takes costs less than the switch: 0.4 us of a thread that floats, 2 us by the kernel. */
+ * yield takes costs less than the yield: up to 0.5 us of a thread that floats (0.1 us of them for
+ * the switch of registers and stacks), 2 to 3 us where the kernel switches. */
 #define SPIN_PATIENCE_CYCLES      1500u
 #define SPIN_PATIENCE_HOME_CYCLES 6000u /* of a thread that does not float */
 #define SPIN_CHUNK_CYCLES 1000u         /* from one look to the next: shorter than the patience */
@@ -58,7 +59,8 @@
 
 /* Turns in a row that a waiting thread could give to no task.  After YIELD_NEAR_TURNS, some 100 us,
  * it takes yielding tasks of other cores too: to fetch one takes longer than most waits.  One turn
- * in YIELD_ANY_TURNS goes by the policy's order, and takes a task whatever probes say. */
+ * in YIELD_ANY_TURNS goes by the policy's order: the list of busy-waiting tasks is not used, and a
+ * task is taken even if the probes of all say that their waits go on. */
 #define YIELD_NEAR_TURNS 64u
 #define YIELD_ANY_TURNS  256u
 /* For so long a task that yielded is left to the core that it waits for.  Not for ever: where a
@@ -146,10 +148,9 @@
 
 /* After so many short bursts between calls that blocked a thread becomes kernel-scheduled.  That
  * ends when its bursts take KERNEL_RUN_NS of CPU time in the mean of KERNEL_RUN_SAMPLE at least.  A
- * thread that runs for less than a KERNEL_RUN_SHARE-th of the time may use KERNEL_RUN_SELDOM_NS, and
- * becomes kernel-scheduled once its bursts are found to be such.
- * Bursts that are over within KERNEL_RUN_CYCLES, some 300 us, are short: the CPU time is read after
- * a longer one. */
+ * thread that runs for less than a KERNEL_RUN_SHARE-th of the time may use KERNEL_RUN_SELDOM_NS,
+ * and becomes kernel-scheduled once its bursts are found to be such. Bursts that are over within
+ * KERNEL_RUN_CYCLES, some 300 us, are short: the CPU time is read after a longer one. */
 #define KERNEL_RUN_CALLS  16u
 #define KERNEL_RUN_CYCLES 900000u
 #define KERNEL_RUN_NS     200000u

@@ -6,9 +6,9 @@
 #include "sched/times.h"
 #include "sched/turn.h"
 
-/* ---- spinning before a block ------------------------------------------------------------------- */
+/* ---- the look before a block -------------------------------------------------------------------- */
 
-uint64_t sched_spin_budget(struct sched *s, struct sched_self *me)
+uint64_t sched_look_budget(struct sched *s, struct sched_self *me)
 {
     uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     if (sched_core_is_wanted(s) || core >= s->h->nr_cores) return 0;
@@ -16,16 +16,16 @@ uint64_t sched_spin_budget(struct sched *s, struct sched_self *me)
     return core_look_ns(s, &s->cores[core]);
 }
 
-void sched_spun(struct sched *s, struct sched_self *me, uint64_t took)
+void sched_looked(struct sched *s, struct sched_self *me, uint64_t took)
 {
     uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     if (core >= s->h->nr_cores) return;
     struct usf_core *c = &s->cores[core];
-    me->spun = took == UINT64_MAX && !sched_core_is_wanted(s);
-    if (took == UINT64_MAX && !me->spun) return;        /* it ended because the core was wanted: no sample */
+    me->looked_in_vain = took == UINT64_MAX && !sched_core_is_wanted(s);
+    if (took == UINT64_MAX && !me->looked_in_vain) return;        /* it ended because the core was wanted: no sample */
     if (took > LOOK_LONG * s->h->poll_max_ns) took = LOOK_LONG * s->h->poll_max_ns;
     set_estimate(&c->poll_avg, ((LOOK_WEIGHT - 1) * estimate(&c->poll_avg) + took) / LOOK_WEIGHT);
-    if (!me->spun) core_count(&own(s, me)->n.polls, 1);
+    if (!me->looked_in_vain) core_count(&own(s, me)->n.polls, 1);
 }
 
 /* ---- block and wake --------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
     come_back(s, me);
     NO_WAKES(k);
     me->interrupted = 0;
-    me->short_bursts = 0;
+    me->bursts.in_row = 0;
     if (me->task == USF_NONE || !core_enter(s, me)) return -EINTR;
     struct usf_task *t = own(s, me);        /* not before: a handler may have left the instance, and joined it again */
     bool over = word && atomic_load_explicit(word, memory_order_relaxed) != is;
@@ -59,11 +59,11 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
     core_count(&t->n.blocks, 1);
     if (had) s->cores[core].pol.current = USF_NONE;     /* for the policy no task runs here any more */
     bool given = had && core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
-    if (had && !given && !me->spun && estimate(&s->cores[core].poll_ns)) {
+    if (had && !given && !me->looked_in_vain && estimate(&s->cores[core].poll_ns)) {
         atomic_store(&s->cores[core].poller, me->task + 1);
         me->poll_core = core + 1;
     }
-    me->spun = 0;
+    me->looked_in_vain = 0;
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
     USF_POINT("sched.blocked");
@@ -83,7 +83,7 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
     }
     /* Timed out, or the process is leaving: the thread makes its own task ready. */
     k.n = 0;
-    if (!core_enter(s, me)) return me->where = SCHED_USER, -EINTR;
+    if (!core_enter(s, me)) return park_go_on(s, me), -EINTR;
     bool late = state_of(own(s, me)) == USF_TASK_BLOCKED;
     if (late) core_place(s, me->task, USF_WHY_WAKE, &k);
     core_leave(s, me, &k);
@@ -219,7 +219,7 @@ bool sched_keeps_core(struct sched *s, struct sched_self *me)
 bool sched_yield_core(struct sched *s, struct sched_self *me, bool spin)
 {
     come_back(s, me);
-    me->short_bursts = 0;
+    me->bursts.in_row = 0;
     struct usf_task *t = own(s, me);
     core_count(spin ? &t->n.spin_yields : &t->n.yields, 1);
     if (!atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)
@@ -233,7 +233,7 @@ void sched_make_room(struct sched *s, struct sched_self *me)
 {
     if (USF_LIKELY(!carrier_is_wanted(me)) || me->task == USF_NONE) return;
     come_back(s, me);
-    me->short_bursts = 0;
+    me->bursts.in_row = 0;
     me->where = SCHED_PARKED;
     carrier_make_room(s, me);
     core_wait_turn(s, me);      /* what executes it now may be bound to another CPU */
@@ -264,7 +264,7 @@ void sched_preempt(struct sched *s, struct sched_self *me)
     if (me->task == USF_NONE) return;
     bool has = state_of(own(s, me)) == USF_TASK_RUNNING;     /* else its core was taken: it queues for one */
     if (has && !atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed)) return;
-    me->short_bursts = 0;
+    me->bursts.in_row = 0;
     core_count(&own(s, me)->n.preemptions, 1);
     give_way(s, me, USF_WHY_PREEMPT);
 }
@@ -272,7 +272,7 @@ void sched_preempt(struct sched *s, struct sched_self *me)
 void sched_move(struct sched *s, struct sched_self *me)
 {
     NO_WAKES(k);
-    me->short_bursts = 0;
+    me->bursts.in_row = 0;
     if (me->task == USF_NONE || !core_enter(s, me)) return;
     struct usf_task *t = own(s, me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);

@@ -1,12 +1,13 @@
 /* src/sched/watch.c - the monitor's look at an instance.  SPDX-License-Identifier: Apache-2.0
  *
- * The policy is ticked each millisecond while tasks wait, and each ten while some run and none
- * waits. While tasks wait, the monitor does two things.  It sends the preemption signal to a thread
- * that has not reached a scheduling point for a millisecond: the thread looks for a spin-wait, and
- * gives way once the progress guarantee is due.  And it takes cores: those that are released
- * provisionally for longer than `lend`, those of threads that sleep in a call that the gate did not
- * see, and those of unresponsive threads, which mask all signals or are not run by the kernel. Such
- * a thread goes on without a core, beside the next owner, until it comes to a scheduling point. */
+ * The policy is ticked at each look: each millisecond while tasks wait, sooner if something is due
+ * sooner, and each ten while some run and none waits.  While tasks wait, the monitor sends the
+ * preemption signal to a thread that has not reached a scheduling point for a millisecond: the
+ * thread looks for a spin-wait, and gives way once the progress guarantee is due.  It takes cores:
+ * those that are released provisionally for longer than `lend`, those of threads that sleep in a
+ * call that the gate did not see, and those of unresponsive threads, which mask all signals or are
+ * not run by the kernel. Such a thread goes on without a core, beside the next owner, until it
+ * comes to a scheduling point. */
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/times.h"
@@ -226,8 +227,7 @@ static void look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), c
     m->nr_unseen = kept;
 }
 
-/* ---- give_way_at
- * ------------------------------------------------------------------------------ */
+/* ---- give_way_at ------------------------------------------------------------------------------- */
 /* The policy says when a core's task must give way: at the end of a time slice, or now, because it
  * has chosen another task. */
 
@@ -284,8 +284,7 @@ static void tick_of_busy(struct sched *s)
     core_leave(s, &me, &k);
 }
 
-/* ---- a starving policy
- * -------------------------------------------------------------------------- */
+/* ---- a starving policy ------------------------------------------------------------------------- */
 /* A core is free, a ready task may run there, and pick names none: the policy has lost a task, or
  * keeps it. No order of tasks explains that, so the policy is replaced. */
 static bool has_use(struct sched *s, uint32_t core)

@@ -59,10 +59,10 @@ enum usf_group_state { USF_GROUP_FREE = 0, USF_GROUP_ACTIVE };
 enum usf_task_state {
     USF_TASK_FREE = 0,   /* record unused */
     USF_TASK_NEW,        /* claimed by a thread that is attaching */
-    USF_TASK_READY,      /* in the policy's queues */
+    USF_TASK_READY,      /* in the policy's queues, or leased to a core */
     USF_TASK_RUNNING,    /* a core's record names it (or: policy `linux`, the kernel schedules it) */
     USF_TASK_BLOCKED,    /* waits in user space (parked); has no core */
-    USF_TASK_IN_KERNEL,  /* waits in a system call; its core was released or taken */
+    USF_TASK_IN_KERNEL,  /* its core was taken: in a call, while it slept, or while it ran on */
     USF_TASK_BY_KERNEL,  /* kernel-scheduled: goes on without a core, between two system calls or in one */
     USF_TASK_GONE,       /* ended, record about to be freed */
     USF_TASK_STATES      /* how many there are */
@@ -84,16 +84,16 @@ static inline bool usf_core_is_free(unsigned state) { return state == USF_CORE_I
 
 /* Counters: plain stores, read by any process.  Those of a task are written by its own thread,
  * those marked (L) by the thread that gives it a core or takes one away, under the scheduler
- * lock. */
+ * lock or with the core's lease. */
 struct usf_counters {
     uint64_t switches;     /* (L) times that it was put on a core */
     uint64_t busy_ns;      /* (L) time on a core */
     uint64_t migrations;   /* (L) dispatches onto another core than the last */
-    uint64_t lost_in_calls; /* (L) cores lost during a system call */
+    uint64_t lost_in_calls; /* (L) cores taken from it, most often during a system call */
     uint64_t blocks;       /* waits that gave the core up */
-    uint64_t wakes;        /* tasks it made ready */
+    uint64_t wakes;        /* tasks that it made ready, or whose next wait it ended */
     uint64_t yields;       /* scheduling points by yield, spin-waits not counted */
-    uint64_t preemptions;  /* times the progress guarantee took its core */
+    uint64_t preemptions;  /* times that it was to give way while it ran: P is over, or its core was taken */
     uint64_t spin_yields;  /* rounds of patched spin loops that reached the scheduler */
     uint64_t polls;        /* waits that ended while polling, without the kernel */
     /* Of a tasking runtime above, as the thread tells (usf_count_work): */
@@ -130,7 +130,7 @@ struct usf_thread {
     _Atomic uint32_t pinned;    /* core that it may be bound to; USF_NONE: to its own mask; USF_PINNED_* */
     _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
     _Atomic uint32_t bursts_seen;   /* `bursts` of its task when the monitor last looked */
-    _Atomic uint32_t owner;     /* while IDLE: task + 1 that goes on here */
+    _Atomic uint32_t owner;     /* task + 1 that it executes, or that goes on here */
     _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
     _Atomic uint32_t stays;     /* enum usf_stays: why the thread that began here does not leave it */
     _Atomic uint32_t born;      /* task + 1 of the thread that began here; 0: none, or it has ended */
@@ -143,7 +143,7 @@ struct usf_thread {
 struct usf_task {
     /* line 0: dispatch */
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t thread;    /* index of the thread that executes it */
+    _Atomic uint32_t thread;    /* index of the thread that executes it, or is kept for it */
     _Atomic uint32_t state;     /* enum usf_task_state; changed under the scheduler lock, or by the
                                    owner where docs/locking.md says so */
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
@@ -214,16 +214,18 @@ struct usf_lease {
 #define USF_LEASE_OPEN 0x80000000u
 #define USF_LEASE_DEAD 0x80000001u  /* the thread that gave way has died; some monitor mends the instance */
 
+/* Written under the scheduler lock where nothing else is said; `pol` and `busy_ns` also with the
+ * core's lease. */
 struct usf_core {
     _Alignas(USF_CACHELINE)
-    _Atomic uint64_t word;      /* state | task << 8 | seq << 40 */
+    _Atomic uint64_t word;      /* state | task << 8 | seq << 40; docs/design.md, section 3 */
     _Atomic uint32_t poller;    /* task id + 1 of the thread that polls this idle core, 0 = none;
                                    USF_MAIL | task id + 1: dispatched here, the poller wakes it */
     _Atomic uint32_t at;        /* CPU + 1 that its thread was on when it last began to poll; estimate, relaxed */
     uint64_t busy_ns, idle_ns;
-    _Atomic uint64_t progress;  /* bumped at each scheduling point on this core */
+    _Atomic uint64_t progress;  /* grows at scheduling points that may leave `word` and `release` as they are */
     _Atomic uint64_t poll_ns;   /* governor: how long to poll next time */
-    _Atomic uint64_t poll_avg;  /* ... moving average of idle times, ns; a lost update does no harm */
+    _Atomic uint64_t poll_avg;  /* ... moving average of looks before a block, ns; a lost update does no harm */
     uint64_t idle_since;        /* ns */
     struct usf_pol_core pol;    /* 184 bytes */
     uint64_t release_seen;      /* the release that was seen, while tasks waited, */
@@ -282,7 +284,8 @@ enum usf_group_kind {
  *   L4  pol.cores and pol.own follow from the process's cores, from wants and kind, and from those of the process's other groups
  *       (core_cores_of);
  *   L5  pol.id is the group's index, pol.proc == proc.
- * Written under the scheduler lock, except pol.progress, pol.width and pol.work: those are the process's own, without a lock. */
+ * Written under the scheduler lock, except pol.progress, pol.width and pol.work: those are the
+ * process's own, without a lock. */
 struct usf_group {
     _Alignas(USF_CACHELINE)
     _Atomic uint32_t state;     /* enum usf_group_state */
@@ -443,7 +446,7 @@ struct usf_header {
 
     /* scheduling state read on fast paths */
     _Alignas(USF_CACHELINE)
-    _Atomic uint32_t nr_ready;         /* tasks in the policy's queues */
+    _Atomic uint32_t nr_ready;         /* READY tasks: in the policy's queues, or leased */
     _Alignas(USF_CACHELINE)
     _Atomic uint64_t idle[USF_CORE_WORDS];          /* bit c: core c is IDLE or RELEASED; a hint (sched/core.c) */
     _Atomic uint64_t contended[USF_CORE_WORDS];     /* bit c: core c may be contended (sched/contend.c) */

@@ -1,17 +1,17 @@
 /* src/spin/walk.c - is the cycle one path through a loop that walks?  SPDX-License-Identifier: Apache-2.0
  *
- * A cycle that waits reads the same places in each round.  A loop over an array, a list or a hash table may have a path
- * that does so, too: the one on which it finds nothing to do with the element at hand.  So the natural loops of the
- * cycle's back edges are looked at as a whole, with the instructions that no wait may hold.  A value that depends on
- * itself there moves on from round to round.  The loop walks if the cycle writes such a value and an address depends
- * on it:
+ * A cycle that waits reads the same places in each round.  A loop over an array, a list or a hash
+ * table may have a path that does so, too: the one on which it finds nothing to do with the element
+ * at hand.  So the natural loops of the cycle's back edges are looked at as a whole, with the
+ * instructions that no wait may hold.  A value that depends on itself there moves on from round to
+ * round.  The loop walks if the cycle writes such a value and an address depends on it:
  *   - the value moves on in each round of the cycle, and the loop has an address that depends on it; or
  *   - the value moves on in some round of the loop, and the cycle has an address that depends on it.
- * Values that only paths outside of the cycle move on do not count: a consumer's position in its queue, say, which it
- * changes only when it has found something.
+ * Values that only paths outside of the cycle move on do not count: a consumer's position in its
+ * queue, say, which it changes only when it has found something.
  *
- * Dominators are needed to tell back edges.  What enters the region from outside of it is not known in full (jump
- * tables), so a loop may be taken for a wait still. */
+ * Dominators are needed to tell back edges.  What enters the region from outside of it is not known
+ * in full (jump tables), so a loop may be taken for a wait still. */
 #include "spin/internal.h"
 
 /* Bits of s->mark, beside SPIN_IN_LOOP */

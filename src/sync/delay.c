@@ -4,10 +4,10 @@
  * usf wakes a thread on an idle core in some 0.1 us; Linux takes 10 us and more.  Programs were
  * written for that: a thread that releases a lock and soon takes it again has it again before a
  * waiter has woken up.  If each waiter is there at once, the lock goes from core to core for each
- * section, which takes longer than most sections.  So a woken thread may be delayed, unless its core
- * is wanted.  If only threads of the same group want it, they run first.  The supposition is that
- * most of them were woken for the same lock.  Threads of other programs would keep the core for up
- * to a quantum, while this program may wait for the thread.
+ * section, which takes longer than most sections.  So a woken thread may be delayed, unless its
+ * core is wanted.  If only threads of the same group want it, they run first.  The supposition is
+ * that most of them were woken for the same lock.  Threads of other programs would keep the core
+ * for up to a quantum, while this program may wait for the thread.
  *
  * That is wrong where others wait for the woken thread.  So delays are tried, and judged:
  *

@@ -188,16 +188,16 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
  * worth it. */
 static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, uint64_t until)
 {
-    uint64_t budget = sched_spin_budget(y->sched, me->sched), start = budget ? os_now() : 0, now = start;
-    uint32_t spinning = SYNC_SPINNING;
-    for (unsigned i = 1; budget && atomic_load_explicit(&w->state, memory_order_acquire) == SYNC_SPINNING; i++) {
+    uint64_t budget = sched_look_budget(y->sched, me->sched), start = budget ? os_now() : 0, now = start;
+    uint32_t spinning = SYNC_LOOKING;
+    for (unsigned i = 1; budget && atomic_load_explicit(&w->state, memory_order_acquire) == SYNC_LOOKING; i++) {
         if (sched_core_is_wanted(y->sched)) break;
         if (i % LOOK_ROUNDS == 0 && ((now = os_now()) - start > budget || (until && now >= until))) break;
         os_pause();
     }
     bool woken = !atomic_compare_exchange_strong(&w->state, &spinning, SYNC_WAITING);
     while (atomic_load(&w->state) == SYNC_WAKING) os_pause();
-    if (budget) sched_spun(y->sched, me->sched, woken ? os_now() - start : UINT64_MAX);
+    if (budget) sched_looked(y->sched, me->sched, woken ? os_now() - start : UINT64_MAX);
 }
 
 static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32_t val, uint32_t bitset,
@@ -285,8 +285,8 @@ static void hand_over(struct sync_bucket *b, struct sync_waiter *w, struct taken
 {
     detach(b, w);
     uint32_t was = atomic_exchange(&w->state, SYNC_WAKING);
-    usf_dassert(was == SYNC_SPINNING || was == SYNC_WAITING);
-    w->spun = was == SYNC_SPINNING;
+    usf_dassert(was == SYNC_LOOKING || was == SYNC_WAITING);
+    w->was_looking = was == SYNC_LOOKING;
     w->next = 0;
     *t->tail = w;
     t->tail = &w->next;
@@ -314,7 +314,7 @@ static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
         while (w && n < 32) {
             struct sync_waiter *next = w->next;
             if (trace_is_on(y->sched)) trace_own(y->sched, me->sched, 0, TRACE_WOKE, 0, w->task, w->addr);
-            if (!w->spun) id[n++] = w->task;
+            if (!w->was_looking) id[n++] = w->task;
             usf_dassert(w->state == SYNC_WAKING && w->task < USF_MAX_TASKS);
             w->by = me->sched->task;
             w->by_waits = w->by != USF_NONE ? sync_waits(y, w->by) : 0;

@@ -1,15 +1,15 @@
 /* src/sync/sync.h - futexes in user space.  SPDX-License-Identifier: Apache-2.0
  *
  * Wait queues of one process, keyed by address, for private futexes: the semantics of futex(2) with
- * the thread's core given up instead of the kernel's sleep.  Shared, PI and robust futexes stay in the
- * kernel.  Queues are FIFO; wait entries lie on the waiting threads' stacks.
+ * the thread's core given up instead of the kernel's sleep.  Shared, PI and robust futexes stay in
+ * the kernel.  Queues are FIFO; wait entries lie on the waiting threads' stacks.
  *
- * Wait entry:  SPINNING ─(owner)─► WAITING ─(waker, bucket lock)─► WAKING ─(waker)─► WOKEN
+ * Wait entry:  LOOKING ─(owner)─► WAITING ─(waker, bucket lock)─► WAKING ─(waker)─► WOKEN
  *                 │                    └─(owner: timeout or signal, bucket lock)─► CANCELLED
  *                 └─(waker, owner: as WAITING)
- * A SPINNING owner looks at the entry itself: as long as no other task wants its core, nothing is cheaper,
- * and its waker need not bother the scheduler.
- * Who has set WOKEN must not touch the entry again: its stack frame may be gone.
+ * A LOOKING owner looks at the entry itself: as long as no other task wants its core, nothing is
+ * cheaper, and its waker need not bother the scheduler. Who has set WOKEN must not touch the entry
+ * again: its stack frame may be gone.
  */
 #ifndef USF_SYNC_H
 #define USF_SYNC_H
@@ -20,7 +20,7 @@
 #define SYNC_HANDLER (-4097l)       /* sync_futex: a handler has run before the wait began */
 #define SYNC_KERNEL  (-4096l)       /* sync_futex: not ours, make the system call */
 
-enum sync_state { SYNC_SPINNING, SYNC_WAITING, SYNC_WAKING, SYNC_WOKEN, SYNC_CANCELLED };
+enum sync_state { SYNC_LOOKING, SYNC_WAITING, SYNC_WAKING, SYNC_WOKEN, SYNC_CANCELLED };
 
 struct sync_bucket;
 struct sync_waiter {
@@ -28,7 +28,7 @@ struct sync_waiter {
     uintptr_t addr;
     struct sync_bucket *_Atomic bucket;     /* changes by requeue, under both buckets' locks */
     uint32_t bitset, task;
-    bool spun;                      /* it was SPINNING when the waker took it */
+    bool was_looking;               /* it was LOOKING when the waker took it */
     uint32_t by;                    /* its waker's task, and usf_task.waits of that; set before WOKEN */
     uint16_t by_waits;
     _Atomic uint32_t state;

@@ -1,7 +1,8 @@
 /* src/threads/record.h - inside the room: what is known of one thread.  SPDX-License-Identifier: Apache-2.0
  *
- * A record belongs to a kernel thread (a worker), not to a user's thread: a worker runs one user thread
- * after the other.  Its memory is never returned, so that a stale pointer reads a record, if not its own.
+ * A record belongs to a kernel thread (a worker), not to a user's thread: a worker runs one user
+ * thread after the other.  Its memory is never returned, so that a stale pointer reads a record, if
+ * not its own.
  *
  *   RUNNING  a user's start routine runs, or is about to
  *   EXITING  it has returned and its destructors have run; all signals are blocked

@@ -102,7 +102,7 @@ static void call(struct sched_self *me)
 /* The thread looks at what it has computed, as it does every few milliseconds. */
 static void call_and_look(struct sched_self *me)
 {
-    me->checked = os_cycles() - 2 * (uint64_t)KERNEL_RUN_CHECK_CYCLES;
+    me->bursts.checked = os_cycles() - 2 * (uint64_t)KERNEL_RUN_CHECK_CYCLES;
     call(me);
 }
 
@@ -111,7 +111,7 @@ static void begin_kernel_run(struct sched_self *me)
     unsigned calls = 0;
     for (; !sched_is_by_kernel(&s, me); calls++) {      /* a burst in which it is preempted does not count */
         CHECK(calls < 1000 * KERNEL_RUN_CALLS && atomic_load(&s.tasks[me->task].state) == USF_TASK_RUNNING);
-        me->returned = os_cycles();
+        me->bursts.began = os_cycles();
         call(me);
     }
     CHECK(calls >= KERNEL_RUN_CALLS);
@@ -144,7 +144,7 @@ static void bursts(const struct os_cpuset *cpus)
         CHECK(sched_is_by_kernel(&s, &me));
     }
     compute(2 * KERNEL_RUN_SAMPLE * KERNEL_RUN_NS);
-    me.burst_read_ns = os_now();                                    /* it has done so all the time */
+    me.bursts.read_ns = os_now();                                    /* it has done so all the time */
     call_and_look(&me);
     CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
     begin_kernel_run(&me);
@@ -168,8 +168,8 @@ static void bursts(const struct os_cpuset *cpus)
     CHECK(signals_of_look() == 0);                          /* ... and that this has not changed much */
     compute(2 * KERNEL_RUN_LONG_NS);
     CHECK(signals_of_look() == 1);
-    me.burst_cpu_ns = 0;                                    /* else it queues for the core, which the holder has */
-    me.slept = UINT64_MAX;
+    me.bursts.cpu_ns = 0;                                    /* else it queues for the core, which the holder has */
+    me.bursts.slept = UINT64_MAX;
     call(&me);
     CHECK(signals_of_look() == 0);
     CHECK(signals_of_look() == 0);
@@ -183,12 +183,12 @@ static void bursts(const struct os_cpuset *cpus)
 static unsigned long_bursts(struct sched_self *me, uint64_t share)
 {
     unsigned calls = 0;
-    me->short_bursts = 0;
-    me->burst_cpu_ns = 0;
+    me->bursts.in_row = 0;
+    me->bursts.cpu_ns = 0;
     for (; calls <= 2 * KERNEL_RUN_SAMPLE && !sched_is_by_kernel(&s, me); calls++) {
         for (uint64_t start = os_clock_ns(OS_CLOCK_OWN_CPU); os_clock_ns(OS_CLOCK_OWN_CPU) - start < 2 * KERNEL_RUN_NS;) { }
-        me->returned = os_cycles() - 2 * (uint64_t)KERNEL_RUN_CYCLES;
-        me->burst_read_ns = os_now() - share * (me->bursts + 1) * 2 * KERNEL_RUN_NS;
+        me->bursts.began = os_cycles() - 2 * (uint64_t)KERNEL_RUN_CYCLES;
+        me->bursts.read_ns = os_now() - share * (me->bursts.n + 1) * 2 * KERNEL_RUN_NS;
         call(me);
     }
     return calls;

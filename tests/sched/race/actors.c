@@ -181,7 +181,7 @@ static void go_away(struct thread *t)
 {
     exit_core(t);
     t->certain = below(t, 2);
-    if (below(t, 4) == 0) t->self.short_bursts = 1000;     /* as one that does nothing else: it becomes kernel-scheduled */
+    if (below(t, 4) == 0) t->self.bursts.in_row = 1000;     /* as one that does nothing else: it becomes kernel-scheduled */
     sched_leave_core(&t->v->s, &t->self, t->certain);
     if (below(t, 4) == 0) usleep(below(t, 300));
     USF_POINT("test.away");

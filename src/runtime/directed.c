@@ -53,6 +53,13 @@ static bool sent_is_valid(const struct rt_thread *t)
 
 static bool is_directed(const siginfo_t *info) { return info->si_code == SI_TKILL; }
 
+/* Does the thread block it, and does not wait for it? */
+static bool is_blocked(const struct rt_thread *t, int sig) { return (t->self.mask & ~t->sigwaits) >> (sig - 1) & 1; }
+
+/* The runtime's signal would not interrupt it. */
+static bool is_unresponsive(const struct rt_thread *t)
+{ return (t->self.mask | t->call_mask) >> (RT_SIGNAL - 1) & 1 && *(const volatile uint32_t *)&t->self.where != SCHED_PARKED; }
+
 /* holds rt.list_lock.  False: there is no room. */
 static bool keep_sent(struct rt_thread *t, int sig, const siginfo_t *info)
 {
@@ -117,7 +124,8 @@ uint64_t rt_float_attend(struct rt_thread *t, uint64_t waits)
     while (take_sent(t, waits, &now)) {
         uint64_t bit = 1ull << (now.sig - 1);
         raised |= bit;
-        if (((const siginfo_t *)(const void *)now.info)->si_pid != rt.pid) t->raises |= bit;
+        const siginfo_t *info = (const siginfo_t *)(const void *)now.info;
+        if (!is_directed(info) || info->si_pid != rt.pid) t->raises |= bit;
         if (waits & t->self.mask & bit && t->waits_for_one) waits = 0;
         rt_raise(now.sig, now.info);
     }
@@ -150,15 +158,18 @@ void rt_float_withdraw(struct rt_thread *t, uint64_t signals)
     sched_crit_leave(&rt.sched, &t->self);
 }
 
-/* Another process's may be meant for the thread that began as this kernel thread, unless this one
- * has raised it. */
-static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
+/* Has the thread raised this one itself, because it is its own? */
+static bool has_raised(struct rt_thread *t, int sig)
 {
     uint64_t bit = 1ull << (sig - 1);
     bool raised = t->raises & bit;
     t->raises &= ~bit;
-    return is_directed(info) && (raised || info->si_pid == rt.pid);
+    return raised;
 }
+
+/* Another process's may be meant for the thread that began as this kernel thread. */
+static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
+{ return has_raised(t, sig) || (is_directed(info) && info->si_pid == rt.pid); }
 
 /* A signal came while `from` was in a critical section, and `to` is executed on that kernel thread
  * now.  What may be another thread's goes to `to`, which raises it again when its own section ends,
@@ -188,29 +199,57 @@ void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
     if (!to->self.context) atomic_store(&to->self.signalled, 1);
 }
 
-/* A signal of another process to the thread that began as this kernel thread, and that is executed
- * elsewhere or has ended.  True: it is done with: that thread gets it, or no thread does, because
- * that one has ended. */
+/* Of the process, not of one thread?  The kernel sends some to the thread that has earned them: what
+ * comes of its own writes, and of CPU time, which the thread that computes is to tell a profiler.
+ * (pthread_sigqueue is not told from a sigqueue to the own process.) */
+static bool is_of_process(int sig, const siginfo_t *info)
+{
+    switch (sig) {
+    case SIGPIPE: case SIGXFSZ: case SIGXCPU: case SIGPROF: case SIGVTALRM: case SIGSYS: return false;
+    }
+    if (info->si_code == SI_TIMER) return !atomic_load_explicit(&rt.cpu_timers, memory_order_relaxed);
+    return !is_directed(info) && !(info->si_code == SI_QUEUE && info->si_pid == rt.pid);
+}
+
+/* holds rt.list_lock.  The thread gets the signal where it is executed.  False: the caller keeps
+ * it. */
+static bool forward(struct rt_thread *to, int sig, const siginfo_t *info)
+{
+    if (!to->self.home || to->self.task == USF_NONE || !keep_sent(to, sig, info)) return false;
+    int32_t at = carrier_alert(&rt.sched, to->self.task);
+    if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
+    return true;
+}
+
+/* The kernel gives a signal of the process to its first thread if that does not block it, so that
+ * an ordinary program's main thread gets Ctrl-C: to the first thread's kernel thread.  `t` is not
+ * the first thread, and is executed there, or blocks less than the thread that is. */
+static bool forward_to_first(struct rt_thread *t, int sig, const siginfo_t *info)
+{
+    bool kept = false;
+    if (t->tid == rt.pid || !is_of_process(sig, info)) return false;
+    rt_list_lock();
+    struct rt_thread *first = rt_thread_of(rt.pid);
+    if (first && first != t && !first->stays_why && !is_blocked(first, sig) && !is_unresponsive(first)) kept = forward(first, sig, info);
+    rt_list_unlock();
+    return kept;
+}
+
+/* `t` has got a signal that is another thread's: of the process, or of another process to the thread
+ * that began as this kernel thread, and that is executed elsewhere or has ended.  True: it is done
+ * with: that thread gets it, or no thread does, because that one has ended. */
 bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info)
 {
-    uint64_t bit = 1ull << (sig - 1);
     struct carrier *k = t->self.carrier;
-    bool kept = false;
-    int32_t at = 0;
     usf_dassert(sig >= 1 && sig <= RT_SIGNALS);
-    if (!k || t->self.crit || !is_directed(info) || info->si_pid == rt.pid || carrier_is_home(&t->self)) return false;
-    if (t->raises & bit) {          /* it was sent to this thread */
-        t->raises &= ~bit;
-        return false;
-    }
+    if (!k || t->self.crit || has_raised(t, sig)) return false;
     usf_xassert(rt_is_executed_here(t));
+    if (!is_directed(info)) return forward_to_first(t, sig, info);
+    if (info->si_pid == rt.pid || carrier_is_home(&t->self)) return false;
     rt_list_lock();
     struct rt_thread *to = rt_thread_of(k->tid);
     bool ended = !to || (to->self.task == USF_NONE && t->self.task != USF_NONE);       /* or it is about to */
-    if (!ended && to != t && to->self.home == k && to->self.task != USF_NONE && (kept = keep_sent(to, sig, info))) {
-        at = carrier_alert(&rt.sched, to->self.task);
-        if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
-    }
+    bool kept = !ended && to != t && to->self.home == k && forward(to, sig, info);
     rt_list_unlock();
     return kept || ended;
 }
@@ -288,9 +327,8 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     if (!t || !t->self.home || t->self.task == USF_NONE || t->stays_why) t = 0;
     else if (!keep_sent(t, sig, &info)) r = -EAGAIN;
     else at = carrier_alert(&rt.sched, t->self.task);
-    if (t && (t == me || (t->self.mask & ~t->sigwaits) >> (sig - 1) & 1)) at = 0;      /* it blocks it: it looks when it does not */
-    bool unresponsive = t && (t->self.mask | t->call_mask) >> (RT_SIGNAL - 1) & 1 && *(volatile uint32_t *)&t->self.where != SCHED_PARKED;
-    if (at && unresponsive && t->nr_sent && sent_of(t)[t->nr_sent - 1].sig == sig) {
+    if (t && (t == me || is_blocked(t, sig))) at = 0;       /* it looks when it does not block it */
+    if (at && is_unresponsive(t) && t->nr_sent && sent_of(t)[t->nr_sent - 1].sig == sig) {
         t->nr_sent--;           /* it would not be interrupted: to where it is, then */
         r = with ? usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, at, sig, &info) : usf_syscall(__NR_tgkill, rt.pid, at, sig);
     } else if (at) {

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "runtime/runtime.h"
 #include "sched/carrier.h"
@@ -369,7 +370,9 @@ static long call_timer_create(struct gate_frame *f)
 {
     uint32_t kind = 0, tid = 0;
     const uint32_t *event = (const uint32_t *)f->arg[1];
-    if (rt_is_own_cpu_clock((int32_t)f->arg[0])) rt_float_stay(&rt_self, USF_STAYS_TIMER);
+    int32_t clock = (int32_t)f->arg[0];
+    if (rt_is_own_cpu_clock(clock)) rt_float_stay(&rt_self, USF_STAYS_TIMER);
+    if (clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID) atomic_store(&rt.cpu_timers, true);
     if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid)) stays_for((int32_t)tid, USF_STAYS_TIMER);
     return rt_float_go_on(f);
 }

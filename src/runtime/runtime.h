@@ -103,7 +103,7 @@ struct rt_thread {
     bool waits_for_one;             /* ... one of them */
     const void *robust;             /* its list of robust locks, as it has told the kernel */
     uint32_t *ended;                /* what the kernel clears at its end, and wakes */
-    uint64_t raises;                /* signals of other processes that it has raised, and that it gets next */
+    uint64_t raises;                /* signals that it has raised as its own, and that it gets next: they are not forwarded */
     bool sets_users, tells_users;   /* its next setuid or the like is made for all threads; ... and it is the one that has the others do so */
     bool attend_later;              /* ... when its critical section ends */
     uint64_t user_us, system_us;    /* its CPU time as getrusage has told it last */
@@ -124,6 +124,7 @@ struct rt {
     _Atomic uint32_t was_off;       /* the process was taken off: threads may have lost their records */
     _Atomic uint32_t policy_calls;  /* calls so far that may have made some thread a real-time one, or an ordinary one */
     _Atomic uint32_t nr_opted_out;  /* threads that may run the program's code and have no record */
+    _Atomic bool cpu_timers;        /* some timer runs by the process's CPU time: its signals are of the thread that computes */
     _Atomic bool homeless;          /* the process may use none of the instance's CPUs at present */
     int32_t pid;
     uint64_t start_time;        /* of this process; 0: not looked up yet */

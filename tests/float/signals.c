@@ -155,6 +155,57 @@ static void alarms(void)
     timer_delete(timer);
 }
 
+/* A process's signal interrupts its first thread, wherever that is executed, as Ctrl-C does. */
+static _Atomic int interrupted;
+static void *process_sender(void *arg)
+{
+    while (interrupted < ROUNDS) {
+        int was = interrupted;
+        CHECK(!kill(getpid(), SIGUSR1));
+        for (int i = 0; i < 100 && interrupted == was; i++) mix();      /* it may have come before the wait began: send another */
+        CHECK(!got);
+    }
+    return arg;
+}
+static void processes(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    pthread_t sender;
+    sem_t never;
+    int fd[2];
+    char c;
+    sem_init(&never, 0, 0);
+    CHECK(!pipe(fd));
+    sigaction(SIGUSR1, &a, 0);
+    CHECK(!pthread_create(&sender, 0, process_sender, 0));
+    while (interrupted < ROUNDS) {
+        mix();
+        if (interrupted % 2) CHECK(sem_wait(&never) == -1 && errno == EINTR);
+        else CHECK(read(fd[0], &c, 1) == -1 && errno == EINTR);
+        interrupted++;
+    }
+    CHECK(!pthread_join(sender, 0));
+    CHECK(got == total);
+}
+
+/* What comes of a thread's own write is its own. */
+static void *pipe_subject(void *arg)
+{
+    int fd[2];
+    CHECK(!pipe(fd) && !close(fd[0]));
+    for (int i = 0; i < ROUNDS; i++) {
+        mix();
+        CHECK(write(fd[1], "", 1) == -1 && errno == EPIPE && got == i + 1);
+    }
+    return arg;
+}
+static void pipes(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    sigaction(SIGPIPE, &a, 0);
+    with_subjects(pipe_subject);
+}
+
 /* A handler with SA_ONSTACK runs on its thread's own alternate stack. */
 static __thread char *stack_from, *stack_to;
 static void on_stack(int sig)
@@ -487,7 +538,7 @@ int main(int argc, char **argv)
     static const struct subject_case cases[] = {
         {"signals", signals, false}, {"raise", raises, false}, {"masks", masks, false}, {"alarms", alarms, true}, {"stacks", stacks, false},
         {"sigwait", sigwaits, false}, {"jumps", jumps, false}, {"skips", skips, false}, {"foreign", foreign, false}, {"ppoll", ppolls, false},
-        {"queued", queues, false}, {"world", world, false},
+        {"queued", queues, false}, {"world", world, false}, {"process", processes, false}, {"pipes", pipes, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

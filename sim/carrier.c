@@ -28,7 +28,7 @@ void carrier_begin(struct sched *s, struct sched_self *me)
 bool carrier_prepare(struct sched *s, struct sched_self *me) { return true; }
 void carrier_forget(struct sched *s, uint32_t task) {}
 void carrier_make_room(struct sched *s, struct sched_self *me) {}
-void carrier_await_home(struct sched *s, struct sched_self *me) {}
+void carrier_await_home(struct sched *s, struct sched_self *me, uint64_t until) {}
 
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task)
 {

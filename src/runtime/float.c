@@ -12,6 +12,7 @@
  *   F5  A thread that ends goes home for it, or its end is told as the kernel would tell it (carrier_end).
  *   F6  The call that sets the user of all threads has each kernel thread execute libc's handler for the thread that was born there (users.c). */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/auxv.h>
@@ -148,7 +149,7 @@ static long call_gettid(struct gate_frame *f)
 
 static void poke(int32_t tid) { os_signal_thread(rt.pid, tid, RT_SIGNAL, RT_ROOM_MAGIC); }
 
-void rt_float_go_home(struct rt_thread *t)
+static void go_home(struct rt_thread *t, uint64_t until)
 {
     if (USF_LIKELY(carrier_is_home(&t->self)) || t->self.stays) return;     /* in a handler: its frame belongs to the carrier */
     usf_dassert(rt_thread_is_valid(t));
@@ -160,10 +161,15 @@ void rt_float_go_home(struct rt_thread *t)
     if (t->self.crit) return;
     t->self.stays++;            /* not away again while it waits for a core */
     sched_leave_core(&rt.sched, &t->self, true);
-    carrier_await_home(&rt.sched, &t->self);
+    carrier_await_home(&rt.sched, &t->self, until);
     sched_return_core(&rt.sched, &t->self);
     t->self.stays--;
 }
+
+void rt_float_go_home(struct rt_thread *t) { go_home(t, 0); }
+
+#define HOME_WAIT_NS 100000000u
+void rt_float_try_home(struct rt_thread *t) { if (USF_UNLIKELY(!carrier_is_home(&t->self))) go_home(t, os_now() + HOME_WAIT_NS); }
 
 void rt_float_stay(struct rt_thread *t, enum usf_stays why)
 {
@@ -330,10 +336,45 @@ static long call_priority(struct gate_frame *f)
     return one ? call_schedules(f, named(f->arg[1])) : rt_float_go_on(f);
 }
 
+#define NAME_LEN 16u
+
+/* A whole word of 4 bytes is on one page. */
+static bool read_byte(uint64_t at, uint8_t *to)
+{
+    uint32_t word;
+    if (!sync_read((const uint32_t *)(at & ~3ull), &word)) return false;
+    *to = (uint8_t)(word >> 8 * (at & 3));
+    return true;
+}
+
+/* The name is in a file, too: a thread that is away need not go home for it.  What is executed
+ * there may compute for long, or sleep in a call with all signals blocked. */
+static long call_name(struct gate_frame *f)
+{
+    struct rt_thread *t = &rt_self;
+    bool sets = (int)f->arg[0] == PR_SET_NAME;
+    char path[40], *name = (char *)f->arg[1];
+    uint32_t n = 0;
+    if (!rt_floats(t) || carrier_is_home(&t->self)) return rt_float_go_on(f);
+    for (uint8_t c = 1; sets && n < NAME_LEN - 1 && c; n += c != 0)
+        if (!read_byte(f->arg[1] + n, &c)) return -EFAULT;
+    usf_format(path, sizeof path, "/proc/self/task/%d/comm", t->tid);
+    int fd = os_open(path, sets ? O_WRONLY | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) return call_at_home(f);
+    long r = usf_syscall(sets ? __NR_write : __NR_read, fd, name, sets ? n : NAME_LEN);
+    os_close(fd);
+    if (r == -EFAULT) return r;
+    if (sets ? r != n : r <= 0) return call_at_home(f);
+    if (sets) return 0;
+    __builtin_memset(name + r - 1, 0, (size_t)(NAME_LEN - r + 1));      /* from the newline on */
+    return 0;
+}
+
 static long call_prctl(struct gate_frame *f)
 {
     switch ((int)f->arg[0]) {
-    case PR_SET_NAME: case PR_GET_NAME: case PR_GET_TID_ADDRESS: return call_at_home(f);
+    case PR_SET_NAME: case PR_GET_NAME: return call_name(f);
+    case PR_GET_TID_ADDRESS: return call_at_home(f);
     case PR_SET_VMA: case PR_GET_DUMPABLE: case PR_SET_DUMPABLE: case PR_SET_CHILD_SUBREAPER: case PR_GET_CHILD_SUBREAPER:
     case PR_SET_MM: case PR_SET_PTRACER: case PR_SET_THP_DISABLE: case PR_GET_THP_DISABLE: case PR_CAPBSET_READ: return rt_float_go_on(f);
     }
@@ -406,7 +447,7 @@ static long call_exec(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (!rt_floats(t)) return rt_float_go_on(f);
-    rt_float_go_home(t);
+    rt_float_try_home(t);
     rt_float_attend(t, ~0ull);
     long r = rt_float_go_on(f);
     if (rt_floats(t) && !t->stays_why) rt_float_withdraw(t, ~0ull);

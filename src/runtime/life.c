@@ -93,7 +93,7 @@ static long fork_with(struct gate_frame *f)
     struct rt_thread *t = &rt_self;
     if (rt_vforked()) return rt_pass(f);
     if (!rt.on) return fork_unscheduled(f);
-    if (rt_floats(t)) rt_float_go_home(t);      /* the child is the kernel thread's */
+    if (rt_floats(t)) rt_float_try_home(t);     /* the child is the kernel thread's */
     /* A process that shares this memory and this thread's storage (clone) must not change what is
      * the thread's. */
     bool mine = rt_has_own_self();
@@ -172,7 +172,7 @@ static void before_clone(struct gate_frame *f)
     if (f->nr == __NR_vfork) flags = CLONE_VM | CLONE_VFORK;
     else if (f->nr == __NR_clone3) flags = sync_read((const uint32_t *)f->arg[0], &lo) ? lo : 0;
     if (flags & CLONE_VM && !(flags & CLONE_VFORK)) rt_late_join();
-    if (!(flags & CLONE_THREAD) && rt_floats(&rt_self)) rt_float_go_home(&rt_self);
+    if (!(flags & CLONE_THREAD) && rt_floats(&rt_self)) rt_float_try_home(&rt_self);
     if (!(flags & CLONE_THREAD) && rt.on) sched_keep_inherited(&rt.sched);
     if (!(flags & CLONE_VM)) {
         usf_gate_push_vforked(vforked ? 1 : RT_COPY);

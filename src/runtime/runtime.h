@@ -374,6 +374,7 @@ struct rt_thread *rt_float_born(int32_t tid);       /* the thread that began as 
 int32_t rt_float_executed_by(int32_t tid);  /* the kernel thread that executes a thread for good, since it is not scheduled any more; else tid */
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
 void rt_float_go_home(struct rt_thread *t); /* for one call */
+void rt_float_try_home(struct rt_thread *t);        /* for one that can be made elsewhere: for 0.1 s at most */
 void rt_float_hand_on(struct rt_thread *t, uint32_t what);                  /* RT_HANDS_ON_* */
 void rt_float_bequeath(const struct rt_thread *creator, uintptr_t tls);     /* to the thread that is about to begin with this storage */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */

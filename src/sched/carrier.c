@@ -617,14 +617,14 @@ bool carrier_try_home(struct sched *s, struct sched_self *me)
     return true;
 }
 
-void carrier_await_home(struct sched *s, struct sched_self *me)
+void carrier_await_home(struct sched *s, struct sched_self *me, uint64_t until)
 {
     uint32_t task = me->task;
     if (task == USF_NONE) return;
     atomic_store(&s->floating[task].homeward, number_of(s, me->home) + 1);
     atomic_store(&me->home->wanted, task + 1);
     USF_POINT("carrier.wanted");
-    while (!carrier_try_home(s, me) && me->task == task) {
+    while (!carrier_try_home(s, me) && me->task == task && !(until && os_now() >= until)) {
         s->poke(me->home->tid);
         carrier_leave(s, me, os_now() + PARK_POKE_NS);
     }

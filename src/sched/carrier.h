@@ -119,8 +119,9 @@ static inline bool carrier_is_asked_home(struct sched_self *me)
 { return USF_UNLIKELY(atomic_load_explicit(&me->keeps_home, memory_order_relaxed)) && me->carrier != me->home; }
 /* Go there.  False: another thread is executed there. */
 bool carrier_try_home(struct sched *s, struct sched_self *me);
-/* The same, and wait for it.  The thread has given its core up, or has none. */
-void carrier_await_home(struct sched *s, struct sched_self *me);
+/* The same, and wait for it, until the time (ns; 0: for as long as it takes).  The thread has given
+ * its core up, or has none. */
+void carrier_await_home(struct sched *s, struct sched_self *me, uint64_t until);
 static inline bool carrier_is_wanted(const struct sched_self *me)
 { return USF_UNLIKELY(me->carrier && atomic_load_explicit(&me->carrier->wanted, memory_order_relaxed)); }
 /* If another thread waits for this carrier: leave it, if that can be done now. */

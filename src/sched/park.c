@@ -156,7 +156,7 @@ int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
         }
         carrier_flush(s, me);
         if (carrier_is_asked_home(me) && s->poke) {
-            carrier_await_home(s, me);
+            carrier_await_home(s, me, 0);
             continue;
         }
         carrier_make_room(s, me);

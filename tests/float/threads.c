@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -404,11 +405,55 @@ static void cancels(void)
     CHECK(cleaned == SUBJECTS * 24);
 }
 
+/* What is executed on a thread's kernel thread sleeps in a call, with all signals blocked, until that
+ * thread has told its name and has forked. */
+static int bell[2];
+static pthread_barrier_t round_begins;
+static void *deaf_reader(void *arg)
+{
+    char c;
+    for (int i = 0; i < ROUNDS; i++) {
+        mix();
+        pthread_barrier_wait(&round_begins);
+        CHECK(read(bell[0], &c, 1) == 1);
+    }
+    return arg;
+}
+static void *named_forker(void *arg)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        char name[16], told[16];
+        int status;
+        mix();
+        pthread_barrier_wait(&round_begins);
+        mix();
+        snprintf(name, sizeof name, "thread-%d", i);
+        CHECK(!prctl(PR_SET_NAME, name) && !prctl(PR_GET_NAME, told) && !strcmp(name, told));
+        if (i % 50 == 0) {
+            pid_t pid = fork();
+            if (pid == 0) _exit(prctl(PR_GET_NAME, told) ? 3 : 0);
+            CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+        }
+        CHECK(write(bell[1], "", 1) == 1);
+    }
+    return arg;
+}
+static void occupied(void)
+{
+    sigset_t all;
+    pthread_t reader, forker;
+    sigfillset(&all);
+    CHECK(!pipe(bell) && !pthread_barrier_init(&round_begins, 0, 2));
+    CHECK(!pthread_sigmask(SIG_SETMASK, &all, 0));
+    CHECK(!pthread_create(&reader, 0, deaf_reader, 0) && !pthread_create(&forker, 0, named_forker, 0));
+    CHECK(!pthread_join(forker, 0) && !pthread_join(reader, 0));
+}
+
 int main(int argc, char **argv)
 {
     static const struct subject_case cases[] = {
         {"ids", ids, false}, {"rounding", rounding, false}, {"uppers", uppers, false}, {"gs", gs, false}, {"keys", keys, false}, {"passing", passing, false}, {"robust", robust, false}, {"inherit", inherit, false}, {"ends", ends, false},
-        {"forks", forks, false}, {"users", users, false}, {"cancel", cancels, false}, {"clocks", clocks, false},
+        {"forks", forks, false}, {"users", users, false}, {"cancel", cancels, false}, {"clocks", clocks, false}, {"occupied", occupied, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

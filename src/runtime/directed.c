@@ -177,7 +177,8 @@ static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
 {
     int sig = (int)from->deferred;
-    uint64_t mask = from->deferred_mask;
+    /* It was entered with the mask of what was executed then. */
+    uint64_t mask = to->self.context ? to->self.mask : to->self.carrier->mask;
     const siginfo_t *info = (const siginfo_t *)(const void *)from->deferred_info;
     usf_dassert(sig >= 1 && sig <= RT_SIGNALS && to != from && to->self.crit && from->self.crit);
     usf_xassert(rt_is_executed_here(to));

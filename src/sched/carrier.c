@@ -166,7 +166,15 @@ uint64_t carrier_cpu_time_of(struct sched *s, struct sched_self *self)
 
 /* ---- switching --------------------------------------------------------------------------------- */
 
-/* First thing after a switch, by what executes on the carrier now. */
+static void follow_mask(struct carrier *k, const struct sched_self *of)
+{
+    if (USF_LIKELY(k->mask == of->mask)) return;
+    k->mask = of->mask;
+    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &of->mask, 0, 8);
+}
+
+/* First thing after a switch, by what executes on the carrier now.  An idle loop takes signals for
+ * the owner: for one that a thread on its way home has left here, it takes that one's mask first. */
 static void arrive(struct sched *s, struct carrier *k, struct sched_self *now)
 {
     struct sched_self *before = k->before;
@@ -175,17 +183,10 @@ static void arrive(struct sched *s, struct carrier *k, struct sched_self *now)
     usf_xassert(is_on(k));
     k->before = 0;
     k->publish = k->send = 0;
+    if (published && now == k->idle) follow_mask(k, owner_of(s, published - 1));
     if (before && s->switched) s->switched(now, before);
     if (published) publish(s, published - 1);
     if (sent) send(s, sent - 1);
-}
-
-static void follow_mask(struct sched_self *me)
-{
-    struct carrier *k = me->carrier;
-    if (USF_LIKELY(k->mask == me->mask)) return;
-    k->mask = me->mask;
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &me->mask, 0, 8);
 }
 
 static void switch_from(struct sched *s, struct sched_self *me, struct carrier *k, struct arch_context *to)
@@ -195,7 +196,7 @@ static void switch_from(struct sched *s, struct sched_self *me, struct carrier *
     charge(k, me, me->entered);
     arch_context_switch(me->context, to);
     arrive(s, me->carrier, me);
-    follow_mask(me);
+    follow_mask(me->carrier, me);
 }
 
 /* ---- idle -------------------------------------------------------------------------------------- */

@@ -188,6 +188,50 @@ static void processes(void)
     CHECK(got == total);
 }
 
+/* Only the first thread lets the signal in, and waits.  Another one goes home meanwhile, maybe to
+ * where the first one's place is. */
+static _Atomic int round_of_first;
+static void *home_goer(void *arg)
+{
+    int *cleared;
+    for (int i = 0; i < ROUNDS; i++) {
+        while (round_of_first < i + 1) mix();
+        for (int tries = 0; round_of_first == i + 1; tries++) {
+            CHECK(!prctl(PR_GET_TID_ADDRESS, &cleared));
+            if (!tries) CHECK(!kill(getpid(), SIGUSR1));
+            mix();
+            if (tries % 100 == 99) CHECK(!kill(getpid(), SIGUSR1));     /* it may have come before the wait began */
+        }
+    }
+    return arg;
+}
+static void homings(void)
+{
+    struct sigaction a = {.sa_handler = on_signal};
+    sigset_t one;
+    pthread_t t;
+    sem_t never;
+    sem_init(&never, 0, 0);
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    end();
+    CHECK(!pthread_sigmask(SIG_BLOCK, &one, 0));
+    sigaction(SIGUSR1, &a, 0);
+    over = false;
+    begin();
+    CHECK(!pthread_create(&t, 0, home_goer, 0));
+    for (int i = 0; i < ROUNDS; i++) {
+        mix();
+        CHECK(!pthread_sigmask(SIG_UNBLOCK, &one, 0));
+        round_of_first = i + 1;
+        CHECK(sem_wait(&never) == -1 && errno == EINTR);
+        CHECK(!pthread_sigmask(SIG_BLOCK, &one, 0));
+        round_of_first = -1;
+    }
+    round_of_first = ROUNDS + 1;
+    CHECK(!pthread_join(t, 0));
+}
+
 /* What comes of a thread's own write is its own. */
 static void *pipe_subject(void *arg)
 {
@@ -579,7 +623,7 @@ int main(int argc, char **argv)
     static const struct subject_case cases[] = {
         {"signals", signals, false}, {"raise", raises, false}, {"masks", masks, false}, {"alarms", alarms, true}, {"stacks", stacks, false},
         {"sigwait", sigwaits, false}, {"jumps", jumps, false}, {"skips", skips, false}, {"foreign", foreign, false}, {"ppoll", ppolls, false},
-        {"queued", queues, false}, {"world", world, false}, {"process", processes, false}, {"pipes", pipes, false}, {"small", smalls, false},
+        {"queued", queues, false}, {"world", world, false}, {"process", processes, false}, {"pipes", pipes, false}, {"small", smalls, false}, {"homing", homings, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

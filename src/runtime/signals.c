@@ -235,11 +235,19 @@ static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_
     rt_set_mask(entered);
 }
 
+/* In the gate, or in glibc's function for cancellable calls (2.41 and later), which the gate has
+ * called and which has no frame (gate_syscall). */
+static bool is_gates_call(const ucontext_t *uc)
+{
+    return arch_is_syscall((const uint8_t *)arch_pc(uc))
+           && (gate_contains_pc(arch_pc(uc)) || gate_contains_pc(*(const uintptr_t *)arch_sp(uc)));
+}
+
 /* The kernel is about to make the interrupted call again: it returns -EINTR instead. */
 static void end_call(ucontext_t *uc)
 {
     uintptr_t pc = arch_pc(uc);
-    if (!gate_contains_pc(pc) || !arch_is_syscall((const uint8_t *)pc)) return;
+    if (!is_gates_call(uc)) return;
     arch_set_pc(uc, pc + ARCH_SYSCALL_LEN);
     arch_set_result(uc, -EINTR);
 }

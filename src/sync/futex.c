@@ -167,7 +167,12 @@ static int read_timeout(const struct sync_timespec *ts, int cmd, int op, struct 
     return 0;
 }
 
-/* The deadline on the scheduler's clock; *over: it has passed. */
+/* The real-time clock may be set forward, and goes on while the machine is suspended: a wait until a
+ * time on it looks again after a second at most. */
+#define REALTIME_LOOK_NS 1000000000u
+
+/* The deadline on the scheduler's clock, or a time to look again before that; *over: it has
+ * passed. */
 static uint64_t monotonic(const struct deadline *d, bool *over)
 {
     *over = false;
@@ -181,6 +186,7 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
     if (same) on_clock = now;
     *over = d->at <= on_clock;
     uint64_t left = *over ? 0 : d->at - on_clock;
+    if (!same && left > REALTIME_LOOK_NS) left = REALTIME_LOOK_NS;
     return left > INT64_MAX - now ? 0 : now + left;
 }
 

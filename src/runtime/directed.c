@@ -224,11 +224,12 @@ static bool forward(struct rt_thread *to, int sig, const siginfo_t *info)
 
 /* The kernel gives a signal of the process to its first thread if that does not block it, so that
  * an ordinary program's main thread gets Ctrl-C: to the first thread's kernel thread.  `t` is not
- * the first thread, and is executed there, or blocks less than the thread that is. */
+ * the first thread, and is executed there, or blocks less than the thread that is.  One that stays
+ * at home may be the owner of a descriptor or of a timer, and the signal its own. */
 static bool forward_to_first(struct rt_thread *t, int sig, const siginfo_t *info)
 {
     bool kept = false;
-    if (t->tid == rt.pid || !is_of_process(sig, info)) return false;
+    if (t->tid == rt.pid || t->stays_why || !is_of_process(sig, info)) return false;
     rt_list_lock();
     struct rt_thread *first = rt_thread_of(rt.pid);
     if (first && first != t && !first->stays_why && !is_blocked(first, sig) && !is_unresponsive(first)) kept = forward(first, sig, info);

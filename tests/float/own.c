@@ -17,7 +17,7 @@
 #include "subjects.h"
 
 /* What the headers of older systems lack. */
-enum { NR_IO_URING_SETUP = 425, NR_IO_URING_ENTER = 426, NR_CLOSE_RANGE = 436, NR_LANDLOCK_CREATE_RULESET = 444, NR_LANDLOCK_RESTRICT_SELF = 446 };
+enum { NR_IO_URING_SETUP = 425, NR_IO_URING_ENTER = 426, NR_IO_URING_REGISTER = 427, NR_CLOSE_RANGE = 436, NR_LANDLOCK_CREATE_RULESET = 444, NR_LANDLOCK_RESTRICT_SELF = 446 };
 enum { FREE_DESCRIPTOR = 200, SOME_ID = 12345, LOOKS = 30 };
 #define SOME_NAME "float-own"
 
@@ -190,6 +190,43 @@ static bool set_ring(void)
     return the_fd >= 0;
 }
 
+/* A ring that another thread has made. */
+static void *make_ring(void *flags)
+{
+    uint32_t parameters[30] = {[2] = *(const uint32_t *)flags};
+    long fd = syscall(NR_IO_URING_SETUP, 4, parameters);
+    the_fd = fd < 0 ? -errno : (int)fd;
+    return flags;
+}
+static bool have_ring_made(uint32_t flags)
+{
+    pthread_t t;
+    CHECK(!pthread_create(&t, 0, make_ring, &flags) && !pthread_join(t, 0));
+    errno = -the_fd;
+    return the_fd >= 0;
+}
+
+/* It takes calls of the kernel thread alone that has enabled it. */
+static bool set_enabled(void)
+{
+    return have_ring_made(1u << 6 | 1u << 12 | 1u << 13 /* IORING_SETUP_R_DISABLED and set_ring's */)
+           && !syscall(NR_IO_URING_REGISTER, the_fd, 12 /* IORING_REGISTER_ENABLE_RINGS */, 0, 0);
+}
+
+/* The kernel thread knows it by a number of its own, the first. */
+static long get_registered(look *at)
+{
+    (void)at;
+    return raw_code(NR_IO_URING_ENTER, 0, 0, 0, 1 | 1 << 4 /* IORING_ENTER_GETEVENTS, IORING_ENTER_REGISTERED_RING */, 0, 0) == 0;
+}
+static bool set_registered(void)
+{
+    struct { uint32_t at, reserved; uint64_t fd; } update = {.at = UINT32_MAX};
+    if (!have_ring_made(0)) return false;
+    update.fd = (uint64_t)the_fd;
+    return syscall(NR_IO_URING_REGISTER, the_fd, 20 /* IORING_REGISTER_RING_FDS */, &update, 1) == 1 && update.at == 0;
+}
+
 static long get_base(look *at)
 {
     uint64_t base = 1;
@@ -252,6 +289,8 @@ static const struct own {
     {"close_range", set_range, get_descriptor, 0, 0},
     {"signalfd", set_signalfd, get_signalfd, NOT_IN_THREADS, 0},
     {"io_uring", set_ring, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"io_uring_enabled", set_enabled, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"io_uring_registered", set_registered, get_registered, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"gs_base", set_base, get_base, QUIET, 0},
     {"tid_address", set_word, get_word, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, undo_word},
 };

@@ -116,6 +116,30 @@ static bool set_file_user(void)
 static long get_keyring(look *at) { return at(SYS_keyctl, 0 /* KEYCTL_GET_KEYRING_ID */, -3 /* KEY_SPEC_SESSION_KEYRING */, 0); }
 static bool set_keyring(void) { return syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0) > 0; }
 
+/* Keys in the thread's own keyring, and in that of the process, which a thread shares with those that it creates. */
+enum { THREAD_KEYRING = -1, PROCESS_KEYRING = -2, USER_KEYRING = -4 };
+static long find_key(look *at, long keyring)
+{
+    long key = at == raw ? raw_code(SYS_keyctl, 10 /* KEYCTL_SEARCH */, keyring, (long)"user", (long)SOME_NAME, 0, 0)
+               : syscall(SYS_keyctl, 10, keyring, "user", SOME_NAME, 0);
+    return key > 0;
+}
+static bool add_key(long keyring) { return syscall(SYS_add_key, "user", SOME_NAME, "", 1, keyring) > 0; }
+static long get_thread_key(look *at) { return find_key(at, THREAD_KEYRING); }
+static bool set_thread_key(void) { return add_key(THREAD_KEYRING); }
+static long get_process_key(look *at) { return find_key(at, PROCESS_KEYRING); }
+static bool set_process_key(void) { return add_key(PROCESS_KEYRING); }
+/* A key of the user's. */
+static bool request_key(void)
+{
+    long key = raw_code(SYS_add_key, (long)"user", (long)SOME_NAME, (long)"", 1, USER_KEYRING, 0);
+    errno = (int)-key;
+    if (key < 0) return false;
+    bool found = syscall(SYS_request_key, "user", SOME_NAME, 0, THREAD_KEYRING) == key;
+    raw(SYS_keyctl, 9 /* KEYCTL_UNLINK */, key, USER_KEYRING);
+    return found;
+}
+
 /* May it make a symbolic link? */
 static long get_landlock(look *at)
 {
@@ -282,6 +306,9 @@ static const struct own {
     {"groups", set_groups, get_groups, 0, 0},
     {"file_user", set_file_user, get_file_user, QUIET, 0},
     {"keyring", set_keyring, get_keyring, QUIET, 0},
+    {"thread_key", set_thread_key, get_thread_key, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"process_key", set_process_key, get_process_key, QUIET | NOT_IN_CHILD, 0},
+    {"request_key", request_key, get_thread_key, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"landlock", set_landlock, get_landlock, 0, 0},
     {"host", set_host, get_host, 0, 0},
     {"folder", set_folder, get_folder, 0, 0},

@@ -240,7 +240,7 @@ static const struct { uint16_t nr, why, hands_on; } stay[] = {
     {__NR_iopl, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE}, {__NR_ioperm, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE},
     {__NR_perf_event_open, USF_STAYS_PERF, RT_HANDS_ON_STATE}, {__NR_seccomp, USF_STAYS_PERF, 0},    /* a filter: the process leaves */
     {__NR_ptrace, USF_STAYS_PERF, 0}, {__NR_modify_ldt, USF_STAYS_REGISTERS, 0}, {__NR_set_tid_address, USF_STAYS_PRCTL, 0},
-    {__NR_io_uring_setup, USF_STAYS_IO_URING, 0}, {__NR_io_uring_register, USF_STAYS_IO_URING, 0},
+    {__NR_io_uring_setup, USF_STAYS_IO_URING, 0}, {__NR_io_uring_enter, USF_STAYS_IO_URING, 0}, {__NR_io_uring_register, USF_STAYS_IO_URING, 0},
     {__NR_signalfd, USF_STAYS_SIGNALFD, 0}, {__NR_signalfd4, USF_STAYS_SIGNALFD, 0},
 };
 #define NR_STAY (sizeof stay / sizeof *stay)

@@ -251,6 +251,14 @@ static bool set_registered(void)
     return syscall(NR_IO_URING_REGISTER, the_fd, 20 /* IORING_REGISTER_RING_FDS */, &update, 1) == 1 && update.at == 0;
 }
 
+/* What the kernel thread has submitted ends with it. */
+static long get_submits(look *at)
+{
+    (void)at;
+    return is_owner;
+}
+static bool set_submits(void) { return have_ring_made(0) && syscall(NR_IO_URING_ENTER, the_fd, 1, 0, 0, 0, 0) >= 0; }
+
 static long get_base(look *at)
 {
     uint64_t base = 1;
@@ -318,6 +326,7 @@ static const struct own {
     {"io_uring", set_ring, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"io_uring_enabled", set_enabled, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"io_uring_registered", set_registered, get_registered, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"io_uring_submits", set_submits, get_submits, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"gs_base", set_base, get_base, QUIET, 0},
     {"tid_address", set_word, get_word, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, undo_word},
 };

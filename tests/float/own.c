@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
@@ -251,13 +252,94 @@ static bool set_registered(void)
     return syscall(NR_IO_URING_REGISTER, the_fd, 20 /* IORING_REGISTER_RING_FDS */, &update, 1) == 1 && update.at == 0;
 }
 
-/* What the kernel thread has submitted ends with it. */
-static long get_submits(look *at)
+/* What the kernel has is not to be seen. */
+static long get_owner(look *at)
 {
     (void)at;
     return is_owner;
 }
+
+/* What the kernel thread has submitted ends with it. */
 static bool set_submits(void) { return have_ring_made(0) && syscall(NR_IO_URING_ENTER, the_fd, 1, 0, 0, 0, 0) >= 0; }
+
+/* ---- what a thread writes into files --------------------------------------------------------------------- */
+static long read_file(look *at, const char *path, char *text, size_t size)
+{
+    long fd = at(SYS_openat, AT_FDCWD, (long)path, O_RDONLY), n = fd < 0 ? fd : at(SYS_read, fd, (long)text, (long)size - 1);
+    if (fd >= 0) at(SYS_close, fd, 0, 0);
+    text[n > 0 ? n : 0] = 0;
+    return n;
+}
+static bool write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+    if (fd < 0) return false;
+    bool written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return written;
+}
+
+/* A control group.  The process that main runs in removes it. */
+static char group[600];
+static pid_t main_pid;
+static void remove_group(void)
+{
+    for (int i = 0; group[0] && rmdir(group) && errno == EBUSY && i < 1000; i++) usleep(1000);     /* its last thread ends */
+}
+static bool make_group(const char *type, const char *option)
+{
+    char line[1000], at[256] = "", kind[32], options[256];
+    FILE *f = fopen("/proc/self/mounts", "r");
+    while (f && fgets(line, sizeof line, f) && (sscanf(line, "%*s %255s %31s %255s", at, kind, options) != 3 || strcmp(kind, type) || !strstr(options, option))) at[0] = 0;
+    if (f) fclose(f);
+    errno = ENOENT;
+    if (!at[0]) return false;
+    snprintf(group, sizeof group, "%s/%s-%d", at, SOME_NAME, main_pid);
+    return !mkdir(group, 0700) || errno == EEXIST;
+}
+static bool enter_group(const char *file)
+{
+    char path[650];
+    snprintf(path, sizeof path, "%s/%s", group, file);
+    return write_file(path, "0");
+}
+static long get_group_of_threads(look *at)
+{
+    char text[4096];
+    long n = read_file(at, "/proc/thread-self/cgroup", text, sizeof text);
+    return n < 0 ? n : strstr(text, SOME_NAME) != NULL;
+}
+static bool set_tasks(void) { return make_group("cgroup", "freezer") && enter_group("tasks"); }
+static bool set_cgroup_threads(void)
+{
+    char path[650];
+    if (!make_group("cgroup2", "")) return false;
+    snprintf(path, sizeof path, "%s/cgroup.type", group);
+    return write_file(path, "threaded") && enter_group("cgroup.threads");
+}
+
+/* Refused, if at all, to the process that has it from the start: the first to ask. */
+static long get_login(look *at)
+{
+    char text[32];
+    long n = read_file(at, "/proc/thread-self/loginuid", text, sizeof text);
+    return n < 0 ? n : atol(text);
+}
+static bool set_login(void)
+{
+    bool written = write_file("/proc/thread-self/loginuid", "12345");
+    CHECK(written || !is_owner);
+    return written;
+}
+
+static bool set_attribute(void)
+{
+    int fd = open("/proc/thread-self/attr/exec", O_WRONLY);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
 
 static long get_base(look *at)
 {
@@ -326,7 +408,11 @@ static const struct own {
     {"io_uring", set_ring, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"io_uring_enabled", set_enabled, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"io_uring_registered", set_registered, get_registered, NOT_IN_CHILD | NOT_IN_THREADS, 0},
-    {"io_uring_submits", set_submits, get_submits, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"io_uring_submits", set_submits, get_owner, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"tasks", set_tasks, get_group_of_threads, 0, 0},
+    {"cgroup_threads", set_cgroup_threads, get_group_of_threads, 0, 0},
+    {"login", set_login, get_login, 0, 0},
+    {"attribute", set_attribute, get_owner, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"gs_base", set_base, get_base, QUIET, 0},
     {"tid_address", set_word, get_word, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, undo_word},
 };
@@ -467,7 +553,11 @@ static void check_from_start(void)
     CHECK(pid >= 0);
     if (pid == 0) {
         alarm(100);     /* a child of a fork has none */
-        if (!own->set()) _exit(100 + errno);      /* a failed CHECK: 1 */
+        if (!own->set()) {
+            int error = errno;
+            remove_group();
+            _exit(100 + error);     /* a failed CHECK: 1 */
+        }
         usual = own->get(raw);
         begin();
         with_subjects(has_from_start);
@@ -658,12 +748,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: own CASE\n");
         return 2;
     }
+    main_pid = getpid();
     if (own && !(own->flags & (BY_OTHER | NOT_IN_THREADS))) check_from_start();
     if (!refused) {
         begin();
         run();
         end();
     }
+    remove_group();
     if (refused) printf("skipped: %s: the kernel refuses it (%s)\n", argv[1], strerror(refused));
     return refused ? 77 : 0;
 }

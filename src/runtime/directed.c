@@ -289,7 +289,8 @@ static long send_to(struct gate_frame *f, int32_t tid, int sig, const siginfo_t 
     else if (!keep_sent(t, sig, &info)) r = -EAGAIN;
     else at = carrier_alert(&rt.sched, t->self.task);
     if (t && (t == me || (t->self.mask & ~t->sigwaits) >> (sig - 1) & 1)) at = 0;      /* it blocks it: it looks when it does not */
-    bool unresponsive = t && (t->self.mask | t->call_mask) >> (RT_SIGNAL - 1) & 1 && *(volatile uint32_t *)&t->self.where != SCHED_PARKED;
+    /* A parked thread looks when it is executed, unless it waits where it is, in a handler. */
+    bool unresponsive = t && (t->self.mask | t->call_mask) >> (RT_SIGNAL - 1) & 1 && (t->self.stays || *(volatile uint32_t *)&t->self.where != SCHED_PARKED);
     if (at && unresponsive && t->nr_sent && sent_of(t)[t->nr_sent - 1].sig == sig) {
         t->nr_sent--;           /* it would not be interrupted: to where it is, then */
         r = with ? usf_syscall(__NR_rt_tgsigqueueinfo, rt.pid, at, sig, &info) : usf_syscall(__NR_tgkill, rt.pid, at, sig);

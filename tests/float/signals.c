@@ -528,6 +528,49 @@ static void nests(void)
     CHECK(!pthread_join(t, 0));
 }
 
+/* ... but what the handler lets in as well comes at once, also where the call blocks all else. */
+static _Atomic bool on_top;
+static void await_second(int sig)
+{
+    int was = got;
+    (void)sig;
+    may_come = true;
+    on_top = true;
+    while (got == was) {}
+    may_come = false;
+}
+static void *top_subject(void *arg)
+{
+    sigset_t all_but_ours;
+    sigfillset(&all_but_ours);
+    sigdelset(&all_but_ours, SIGUSR1);
+    sigdelset(&all_but_ours, SIGUSR2);
+    target[0] = own_tid();
+    for (int i = 0; i < 4 * SIGWAIT; i++) {
+        if (i & 1) lets_in = all_but_ours;
+        else sigemptyset(&lets_in);
+        mix();
+        send(target[0], SIGUSR1);
+        wait_by(i / 2 % SIGWAIT);
+        CHECK_EQ(got, i + 1);
+    }
+    phase = DONE;
+    return arg;
+}
+static void tops(void)
+{
+    struct sigaction first = {.sa_handler = await_second}, second = {.sa_handler = on_second};
+    pthread_t t;
+    begin_calls(&first, &second);
+    CHECK(!pthread_create(&t, 0, top_subject, 0));
+    while (phase != DONE) {
+        bool yes = true;
+        if (atomic_compare_exchange_strong(&on_top, &yes, false)) send(target[0], SIGUSR2);
+        mix();
+    }
+    CHECK(!pthread_join(t, 0));
+}
+
 static __thread int values[32];
 static __thread volatile int nr_values;
 static void on_value(int sig, siginfo_t *info, void *ctx)
@@ -637,7 +680,7 @@ int main(int argc, char **argv)
     static const struct subject_case cases[] = {
         {"signals", signals, false}, {"raise", raises, false}, {"masks", masks, false}, {"alarms", alarms, true}, {"stacks", stacks, false},
         {"sigwait", sigwaits, false}, {"jumps", jumps, false}, {"skips", skips, false}, {"foreign", foreign, false}, {"ppoll", ppolls, false},
-        {"leaves", leaves, false}, {"nests", nests, false}, {"queued", queues, false}, {"world", world, false},
+        {"leaves", leaves, false}, {"nests", nests, false}, {"tops", tops, false}, {"queued", queues, false}, {"world", world, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -204,9 +204,12 @@ static long call_close(struct gate_frame *f)
     return rt_call_may_block(f);
 }
 
+/* By look.c, of a socket. */
+static bool is_looked_at(int option) { return option == SO_RCVLOWAT || option == SO_SNDBUF || option == SO_SNDBUFFORCE; }
+
 static long call_changes_descriptors(struct gate_frame *f)
 {
-    if ((uint32_t)f->nr == __NR_setsockopt && f->arg[2] != SO_RCVLOWAT) return rt_pass(f);
+    if ((uint32_t)f->nr == __NR_setsockopt && !is_looked_at((int)f->arg[2])) return rt_pass(f);
     rt_descriptors_change();
     long r = rt_pass(f);
     rt_descriptors_change();

@@ -56,9 +56,13 @@ static bool is_directed(const siginfo_t *info) { return info->si_code == SI_TKIL
 /* Does the thread block it, and does not wait for it? */
 static bool is_blocked(const struct rt_thread *t, int sig) { return (t->self.mask & ~t->sigwaits) >> (sig - 1) & 1; }
 
-/* The runtime's signal would not interrupt it. */
+/* The runtime's signal would not interrupt it.  A parked thread looks when it is executed, unless it
+ * waits where it is, in a handler. */
 static bool is_unresponsive(const struct rt_thread *t)
-{ return (t->self.mask | t->call_mask) >> (RT_SIGNAL - 1) & 1 && *(const volatile uint32_t *)&t->self.where != SCHED_PARKED; }
+{
+    return (t->self.mask | t->call_mask) >> (RT_SIGNAL - 1) & 1
+           && (t->self.stays || *(const volatile uint32_t *)&t->self.where != SCHED_PARKED);
+}
 
 /* holds rt.list_lock.  False: there is no room. */
 static bool keep_sent(struct rt_thread *t, int sig, const siginfo_t *info)

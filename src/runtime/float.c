@@ -247,7 +247,8 @@ static const struct { uint16_t nr, why, hands_on; } stay[] = {
     {__NR_iopl, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE}, {__NR_ioperm, USF_STAYS_REGISTERS, RT_HANDS_ON_STATE},
     {__NR_perf_event_open, USF_STAYS_PERF, RT_HANDS_ON_STATE}, {__NR_seccomp, USF_STAYS_PERF, 0},    /* a filter: the process leaves */
     {__NR_ptrace, USF_STAYS_PERF, 0}, {__NR_modify_ldt, USF_STAYS_REGISTERS, 0}, {__NR_set_tid_address, USF_STAYS_PRCTL, 0},
-    {__NR_io_uring_setup, USF_STAYS_IO_URING, 0}, {__NR_signalfd, USF_STAYS_SIGNALFD, 0}, {__NR_signalfd4, USF_STAYS_SIGNALFD, 0},
+    {__NR_io_uring_setup, USF_STAYS_IO_URING, 0}, {__NR_io_uring_enter, USF_STAYS_IO_URING, 0}, {__NR_io_uring_register, USF_STAYS_IO_URING, 0},
+    {__NR_signalfd, USF_STAYS_SIGNALFD, 0}, {__NR_signalfd4, USF_STAYS_SIGNALFD, 0},
 };
 #define NR_STAY (sizeof stay / sizeof *stay)
 
@@ -406,6 +407,16 @@ static long call_robust_list(struct gate_frame *f)
     return r;
 }
 
+/* The keyring that the key is put into.  The thread's own, its process's and its session's are made
+ * for this kernel thread if it has none; the threads that it creates have the latter two as well. */
+static long call_key(struct gate_frame *f)
+{
+    int32_t to = (int32_t)f->arg[f->nr == __NR_add_key ? 4 : 3];
+    bool own = to <= -1 /* KEY_SPEC_THREAD_KEYRING */ && to >= -3 /* KEY_SPEC_SESSION_KEYRING */;
+    if (own || f->nr == __NR_request_key) rt_float_stay(&rt_self, USF_STAYS_USER);
+    return call_hands_on(f, own ? RT_HANDS_ON_STATE : 0);
+}
+
 /* struct sigevent: value, signal, kind, thread */
 static long call_timer_create(struct gate_frame *f)
 {
@@ -466,6 +477,7 @@ static const uint16_t names_thread[] = {__NR_sched_setscheduler, __NR_sched_setp
 static const uint16_t home_if_own[] = {__NR_sched_setaffinity};
 static const uint16_t execs[] = {__NR_execve, __NR_execveat};
 static const uint16_t waits[] = {__NR_wait4, __NR_waitid};
+static const uint16_t keys[] = {__NR_add_key, __NR_request_key};
 
 static void wrap(uint16_t nr, gate_handler handler)
 {
@@ -485,6 +497,7 @@ static void install(void)
     WRAP(home_if_own, call_home_if_own);
     WRAP(execs, call_exec);
     WRAP(waits, call_wait);
+    WRAP(keys, call_key);
     wrap(__NR_set_robust_list, call_robust_list);
     wrap(__NR_setpriority, call_priority);
     wrap(__NR_ioprio_set, call_priority);

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
 
+#include "arch/arch.h"
 #include "runtime/runtime.h"
 
 static bool waits(int cmd)
@@ -11,20 +14,23 @@ static bool waits(int cmd)
            || cmd == FUTEX_WAIT_REQUEUE_PI;
 }
 
-/* A wait on private futexes that is left to the kernel: wakers have to look there too. */
+/* A wait on private futexes that is left to the kernel: wakers have to look there too.  The child of
+ * a vfork waits with its parent's record, and may be killed at any time: what it leaves counted is
+ * forgotten when that thread ends, and costs wakers a call until then.  The sum is never less than
+ * the records say. */
 static long wait_in_kernel(struct rt_thread *t, struct gate_frame *f)
 {
     struct rt_thread *self = &rt_self;      /* whether or not it takes part */
-    self->kernel_waits++;
     sync_kernel_wait(&rt.sync, 1);
+    self->kernel_waits++;
     long r = t ? rt_call_releasing(t, f, true) : rt_pass(f);
-    sync_kernel_wait(&rt.sync, -1);
     self->kernel_waits--;
+    sync_kernel_wait(&rt.sync, -1);
     return r;
 }
 
-/* May a thread that is not scheduled touch what the others wait on in user space? */
-static bool may_help(void) { return rt.on && !usf_gate_vforked && !rt.sched.kernel && !rt_self.self.crit; }
+/* May a thread that is not scheduled look at what the others wait on in user space? */
+static bool may_help(void) { return rt.on && !rt.sched.kernel && !rt_self.self.crit; }
 
 /* A wake-up or requeueing that no scheduled thread makes. */
 static long wake_without_task(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
@@ -34,11 +40,60 @@ static long wake_without_task(uint32_t *addr, int op, uint32_t val, const struct
     return sync_futex(&rt.sync, &self, addr, op, val, val2, addr2, val3);
 }
 
-/* The same by a thread that is not scheduled, in a process whose other threads wait in user
- * space. */
+/* ---- the child of a vfork ------------------------------------------------------------------------ */
+/* Its parent's threads wait in its memory, but it may be killed alone at any time, and would leave a
+ * lock that it held to nobody.  So a process that has nothing else to do takes the locks for it: it
+ * shares the memory, has a process group of its own and blocks all signals, so that it is not killed
+ * with the child.  Where there is none to be had the child takes them itself. */
+
+#define WAKER_SIZE 65536u       /* its stack, below which is what it is to do; its parent may go on, so not on the child's stack */
+#define WAIT_CLONE 0x80000000u  /* __WCLONE: the child's own waits do not find it */
+
+struct waker { uint32_t *addr; int op; uint32_t val; const struct sync_timespec *val2; uint32_t *addr2; uint32_t val3; long result; };
+
+static void wake_for(struct waker *w) { w->result = wake_without_task(w->addr, w->op, w->val, w->val2, w->addr2, w->val3); }
+
+static void be_waker(void *arg)
+{
+    usf_syscall(__NR_setpgid, 0, 0);
+    wake_for(arg);
+    for (;;) usf_syscall(__NR_exit, 0);
+}
+
+static long wake_by_process(const struct waker *what)
+{
+    struct waker own = *what, *w = os_map(WAKER_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    bool mapped = !os_is_error(w);
+    uint64_t mask = rt_block_signals(~0ull);
+    long pid = -ENOMEM;
+    if (mapped) {
+        *w = own;
+        pid = arch_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED, (char *)w + WAKER_SIZE, 0, be_waker, w);
+    }
+    if (pid < 0) wake_for(&own);
+    else {
+        while (usf_syscall(__NR_wait4, pid, 0, WAIT_CLONE, 0) == -EINTR) {}
+        own = *w;
+    }
+    rt_set_mask(mask);
+    if (mapped) os_unmap(w, WAKER_SIZE);
+    return own.result;
+}
+
+/* As long as none of its parent's threads waits in user space, the kernel knows all. */
+static long wake_vforked(const struct waker *what)
+{
+    bool two = (what->op & FUTEX_CMD_MASK) == FUTEX_WAKE_OP;
+    return sync_is_waited_for(&rt.sync, what->addr) || (two && sync_is_waited_for(&rt.sync, what->addr2)) ? wake_by_process(what) : SYNC_KERNEL;
+}
+
+/* ---- by threads that are not scheduled ----------------------------------------------------------- */
+
+/* A wake-up in a process whose other threads wait in user space. */
 static long wake_alone(uint32_t *addr, int op, uint32_t val, const struct sync_timespec *val2, uint32_t *addr2, uint32_t val3)
 {
     if (!may_help()) return SYNC_KERNEL;
+    if (usf_gate_vforked) return wake_vforked(&(struct waker){addr, op, val, val2, addr2, val3, 0});
     /* It takes the locks that all take: its signals are deferred where rt_signal looks. */
     bool mine = rt_has_own_self();
     if (mine) sched_crit_enter(&rt_self.self);

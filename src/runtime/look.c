@@ -26,13 +26,21 @@ static _Atomic bool no_nowait;                  /* the kernel has it not, for pi
 
 void rt_descriptors_change(void) { atomic_fetch_add(&generation, 1); }
 
+/* It is a UNIX socket.  A stream whose buffer is smaller takes WHOLE bytes in parts, of which the
+ * first may find room alone: a part is half of the buffer, less 64 bytes. */
+static bool takes_whole(int fd)
+{
+    return rt_fd_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_UNIX && rt_fd_option(fd, SOL_SOCKET, SO_RCVLOWAT) == 1
+           && rt_fd_option(fd, SOL_SOCKET, SO_SNDBUF) >= 2 * ((int)WHOLE + 64);
+}
+
 static enum kind ask_kind(int fd)
 {
     uint64_t device;
     switch (rt_fd_type(fd, &device)) {
     case S_IFREG: case S_IFBLK: return FILE_ALWAYS_READY;
     case S_IFIFO: return PIPE;
-    case S_IFSOCK: return rt_fd_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_UNIX && rt_fd_option(fd, SOL_SOCKET, SO_RCVLOWAT) == 1 ? UNIX_SOCKET : OTHER;
+    case S_IFSOCK: return takes_whole(fd) ? UNIX_SOCKET : OTHER;
     default: return OTHER;
     }
 }

@@ -357,6 +357,36 @@ static void show_original(ucontext_t *uc)
     arch_set_sp(uc, sp);
 }
 
+/* What the call lets in, or takes, which the thread is in (waits.c). */
+struct let_in { uint64_t waits, mask; bool one; };
+
+/* A handler on top of such a call runs with the call's mask, may make such a call itself, and may
+ * never return to this one.  So it is as after a sigprocmask: the thread has that mask, and is in no
+ * call.  What was raised for the call, and the handler blocks, goes back to the record. */
+static struct let_in leave_call(struct rt_thread *t)
+{
+    struct let_in in = {t->sigwaits, t->call_mask, t->waits_for_one};
+    bool floats = t->state == RT_ATTACHED && rt_floats(t);
+    if (USF_LIKELY(!(in.waits | in.mask))) return in;
+    if (floats) {
+        usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, 0, &t->self.mask, 8);
+        t->self.carrier->mask = t->self.mask;
+    }
+    t->sigwaits = t->call_mask = 0;
+    t->waits_for_one = false;
+    if (!floats) return in;
+    rt_float_withdraw(t, in.waits);
+    rt_float_attend(t, 0);              /* a sender may have seen neither the call nor the mask */
+    return in;
+}
+
+static void return_to_call(struct rt_thread *t, struct let_in in)
+{
+    t->sigwaits = in.waits;
+    t->call_mask = in.mask;
+    t->waits_for_one = in.one;
+}
+
 /* False: the handler wants the thread to go on elsewhere. */
 static bool call_handler(const struct rt_action *a, int sig, siginfo_t *info, ucontext_t *uc)
 {
@@ -365,10 +395,12 @@ static bool call_handler(const struct rt_action *a, int sig, siginfo_t *info, uc
     show_original(below);
     uintptr_t shown = arch_pc(below), seen = arch_pc(uc);
     uint64_t late = let_in_late(sig, a, uc);
+    struct let_in in = leave_call(&rt_self);
     bool hidden = !takes_our_stack(sig, a) && rt_stack_hide(&rt_self, uc);
     a->handler(sig, info, uc);
     if (hidden) rt_stack_show(&rt_self, uc);
     if (arch_pc(uc) != seen) return false;
+    return_to_call(&rt_self, in);
     if (arch_pc(below) != shown || shown == true_pc) return true;
     if (late) rt_block_signals(late);       /* until the return: the stub comes to light again */
     arch_set_pc(below, true_pc);
@@ -419,6 +451,7 @@ static void handler_is_over(struct rt_thread *t, uint32_t stays, const ucontext_
     t->handler_stays = stays;
     if (!stays) t->handler_frame = 0;
     rt_float_returns(t, *(const uint64_t *)&uc->uc_sigmask);
+    rt_float_attend(t, 0);              /* what the handler has blocked, and the thread does not */
 }
 
 static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig, siginfo_t *info, void *uc)

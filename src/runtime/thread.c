@@ -256,10 +256,12 @@ static void look_for_monitor(struct sched *s, uint64_t now)
     }
 }
 
-/* By any thread that enters the scheduler, once a second at least. */
+/* By any thread that enters the scheduler, once a second at least.  Not by a process that wakes
+ * threads for the child of a vfork (futex.c). */
 static void look(struct sched *s)
 {
     uint64_t now = os_now();
+    if (os_getpid() != rt.pid) return;
     if (rt_desert_condemned()) return;
     look_for_monitor(s, now);
     rt_follow_cpuset(now);

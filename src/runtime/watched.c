@@ -1,8 +1,9 @@
-/* src/runtime/watched.c - a program that looks at its own threads.
+/* src/runtime/watched.c - a program that looks at its own threads, or sets them by files.
  * SPDX-License-Identifier: Apache-2.0
  *
  * The thread cache keeps threads that have ended for the program, and the kernel goes on listing
- * them.  A program that is about to look does not get to see them: they end first. */
+ * them.  A program that is about to look does not get to see them: they end first.  What is written
+ * to some files sets the kernel thread that writes: the thread that opens one stays at home. */
 #include <fcntl.h>
 
 #include "runtime/runtime.h"
@@ -146,6 +147,66 @@ static enum meant meant_by(const char *path, struct meaning *m)
     return OTHER_PATH;
 }
 
+/* ---- files by which a thread sets its own kernel thread ------------------------------------------ */
+
+#define NAME_LEN 16u
+
+/* One character at a time, a name that is too long as one that is none. */
+struct names { char name[NAME_LEN]; uint32_t len; bool in_attr; };
+
+static bool is_named(const struct names *n, const char *name)
+{
+    const char *end = n->len < NAME_LEN ? rt_after(n->name, name) : 0;
+    return end && !*end;
+}
+
+/* False: the path is over, and n has its last name. */
+static bool next_char(struct names *n, char c)
+{
+    if (c == '/') {
+        n->in_attr = n->in_attr || is_named(n, "attr");
+        __builtin_memset(n->name, 0, NAME_LEN);
+        n->len = 0;
+    } else if (c && n->len < NAME_LEN) {
+        if (++n->len < NAME_LEN) n->name[n->len - 1] = c;
+    }
+    return c != 0;
+}
+
+/* Lists of threads of a control group or of resctrl, to which the kernel adds the thread that
+ * writes 0; the user of the login; security attributes.  Programs have files of these names, too: a
+ * thread that stays at home for one is only slower.  The path may begin at a folder that is open. */
+static enum usf_stays why_stays(uint64_t path)
+{
+    struct names n = {.len = 0};
+    uint32_t word, from = path % 4;
+    for (uint64_t at = path - from; at < path + 4096 && sync_read((const uint32_t *)at, &word); at += 4, from = 0)
+        for (; from < 4; from++)
+            if (!next_char(&n, (char)(word >> 8 * from))) {
+                if (n.in_attr || is_named(&n, "loginuid")) return USF_STAYS_USER;
+                return is_named(&n, "cgroup.threads") || is_named(&n, "tasks") ? USF_STAYS_SCHEDULING : USF_STAYS_NOT;
+            }
+    return USF_STAYS_NOT;
+}
+
+/* arg: which of the call's arguments the path is.  The flags follow, or their address. */
+static bool opens_to_write(const struct gate_frame *f, unsigned arg)
+{
+    uint64_t flags = f->arg[arg + 1];
+    uint32_t in_memory;
+    if (f->nr == __NR_openat2) flags = sync_read((const uint32_t *)flags, &in_memory) ? in_memory : O_RDONLY;
+    else if (f->nr != __NR_open && f->nr != __NR_openat) return false;
+    return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+static void before_write(uint64_t path)
+{
+    enum usf_stays why = why_stays(path);
+    if (why == USF_STAYS_NOT) return;
+    rt_float_stay(&rt_self, why);
+    if (rt.filtered || os_own_threads() != 1) rt_float_hand_on(&rt_self, RT_HANDS_ON_STATE);
+}
+
 /* ---- the calls that have a path ------------------------------------------------------------------ */
 
 /* The flags of an open that only reads. */
@@ -160,6 +221,7 @@ static long call_with_path(struct gate_frame *f, unsigned arg)
     uint64_t from = f->arg[arg];
     enum meant meant = AS_IT_IS;
     if (threads_may_be_kept()) before_look(from);
+    if (USF_UNLIKELY(opens_to_write(f, arg)) && !rt_vforked()) before_write(from);
     if (USF_UNLIKELY(rt.sched.carriers != 0) && !rt_vforked() && read_path(path, from)) meant = meant_by(path, &m);
     if (meant == STAT && (f->nr == __NR_open || f->nr == __NR_openat) && !(f->arg[arg + 1] & ~(uint64_t)STAT_FLAGS)) {
         long fd = rt_open_stat(m.tid, m.at, (int)f->arg[arg + 1]);

@@ -283,6 +283,12 @@ static bool no_waiters(struct sync *y, struct sync_bucket *b)
            && !atomic_load_explicit(&y->kernel, memory_order_relaxed);
 }
 
+bool sync_is_waited_for(struct sync *y, const uint32_t *addr)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&bucket_of(y, (uintptr_t)addr)->count, memory_order_relaxed) != 0;
+}
+
 /* Entries taken out of their buckets (WAKING), linked by next. */
 struct taken { struct sync_waiter *head, **tail; };
 

@@ -83,6 +83,9 @@ long sync_futex(struct sync *y, struct sync_self *me, uint32_t *addr, int op, ui
 void sync_cancel(struct sync *y, struct sync_self *me);
 /* Around a wait on private futexes that a thread makes in the kernel (+1, -1). */
 void sync_kernel_wait(struct sync *y, int delta);
+/* May a thread wait for this word in user space?  Asked without a lock after the word was written: of
+ * the waker and the thread one sees the other. */
+bool sync_is_waited_for(struct sync *y, const uint32_t *addr);
 /* In the child of a fork: all queues empty. */
 void sync_reset(struct sync *y);
 

@@ -108,7 +108,7 @@ BARE void threads_note_call(long nr, long a0, long a1)
         threads_self.spent = true;
         break;
     case SYS_unshare: case SYS_setns: case SYS_capset: case SYS_setfsuid: case SYS_setfsgid: case SYS_ptrace:
-    case SYS_keyctl: case LANDLOCK_RESTRICT_SELF: case LSM_SET_SELF_ATTR:
+    case SYS_keyctl: case SYS_add_key: case SYS_request_key: case LANDLOCK_RESTRICT_SELF: case LSM_SET_SELF_ATTR:
     /* libc's functions, which are for all threads, do not come here */
     case SYS_setuid: case SYS_setgid: case SYS_setreuid: case SYS_setregid: case SYS_setresuid: case SYS_setresgid: case SYS_setgroups:
         odd();
@@ -123,8 +123,8 @@ BARE void threads_note_call(long nr, long a0, long a1)
     X(SYS_gettid) X(SYS_perf_event_open) X(SYS_prctl) X(SYS_sched_setaffinity) X(SYS_sigaltstack) \
     X(SYS_sched_setscheduler) X(SYS_sched_setparam) X(SYS_sched_setattr) X(SYS_setpriority) X(SYS_ioprio_set) \
     X(SYS_unshare) X(SYS_setns) X(SYS_capset) X(SYS_setfsuid) X(SYS_setfsgid) X(SYS_personality) X(SYS_seccomp) \
-    X(SYS_set_mempolicy) X(SYS_ptrace) X(SYS_keyctl) X(SYS_arch_prctl) X(SYS_set_tid_address) X(LANDLOCK_RESTRICT_SELF) \
-    X(LSM_SET_SELF_ATTR) X(SYS_setuid) X(SYS_setgid) X(SYS_setreuid) X(SYS_setregid) X(SYS_setresuid) X(SYS_setresgid) \
+    X(SYS_set_mempolicy) X(SYS_ptrace) X(SYS_keyctl) X(SYS_add_key) X(SYS_request_key) X(SYS_arch_prctl) X(SYS_set_tid_address) \
+    X(LANDLOCK_RESTRICT_SELF) X(LSM_SET_SELF_ATTR) X(SYS_setuid) X(SYS_setgid) X(SYS_setreuid) X(SYS_setregid) X(SYS_setresuid) X(SYS_setresgid) \
     X(SYS_setgroups)
 
 #define X(nr) [nr] = 1,

@@ -120,6 +120,35 @@ static void writes_arrive(bool by_pipe)
     close(s[0]);
 }
 
+/* A socket whose buffer is small takes 4096 bytes in two parts, and the second has to wait behind 100 others. */
+static void *read_late(void *arg)
+{
+    static char bytes[2 * 4096];
+    const int *s = arg;
+    while (!any_sleeps_in(SYS_write, s[1]) && !done) usleep(1000);
+    while (read(s[0], bytes, sizeof bytes) > 0) {}
+    return NULL;
+}
+static void small_buffer(void)
+{
+    static char bytes[4096];
+    int s[2];
+    pthread_t t;
+    for (int i = 0; i < 100; i++) {
+        for (int k = 0; k < i % 8; k++) sched_yield();      /* where it is kernel-scheduled it has no core that another could want */
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, s)) abort();
+        EXPECT(write(s[1], bytes, 100) == 100);
+        setsockopt(s[1], SOL_SOCKET, SO_SNDBUF, &(int){1}, sizeof(int));
+        pthread_create(&t, NULL, read_late, s);
+        done = write(s[1], bytes, sizeof bytes) != sizeof bytes;
+        EXPECT(!done);
+        close(s[1]);
+        pthread_join(t, NULL);
+        close(s[0]);
+        if (done) break;
+    }
+}
+
 static void broken(void)
 {
     int s[2];
@@ -191,6 +220,7 @@ int main(void)
     reads_and_signals();
     writes_arrive(false);
     writes_arrive(true);
+    small_buffer();
     broken();
     cancelled();
     timeouts();

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
@@ -17,7 +18,7 @@
 #include "subjects.h"
 
 /* What the headers of older systems lack. */
-enum { NR_IO_URING_SETUP = 425, NR_IO_URING_ENTER = 426, NR_CLOSE_RANGE = 436, NR_LANDLOCK_CREATE_RULESET = 444, NR_LANDLOCK_RESTRICT_SELF = 446 };
+enum { NR_IO_URING_SETUP = 425, NR_IO_URING_ENTER = 426, NR_IO_URING_REGISTER = 427, NR_CLOSE_RANGE = 436, NR_LANDLOCK_CREATE_RULESET = 444, NR_LANDLOCK_RESTRICT_SELF = 446 };
 enum { FREE_DESCRIPTOR = 200, SOME_ID = 12345, LOOKS = 30 };
 #define SOME_NAME "float-own"
 
@@ -116,6 +117,30 @@ static bool set_file_user(void)
 static long get_keyring(look *at) { return at(SYS_keyctl, 0 /* KEYCTL_GET_KEYRING_ID */, -3 /* KEY_SPEC_SESSION_KEYRING */, 0); }
 static bool set_keyring(void) { return syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, 0) > 0; }
 
+/* Keys in the thread's own keyring, and in that of the process, which a thread shares with those that it creates. */
+enum { THREAD_KEYRING = -1, PROCESS_KEYRING = -2, USER_KEYRING = -4 };
+static long find_key(look *at, long keyring)
+{
+    long key = at == raw ? raw_code(SYS_keyctl, 10 /* KEYCTL_SEARCH */, keyring, (long)"user", (long)SOME_NAME, 0, 0)
+               : syscall(SYS_keyctl, 10, keyring, "user", SOME_NAME, 0);
+    return key > 0;
+}
+static bool add_key(long keyring) { return syscall(SYS_add_key, "user", SOME_NAME, "", 1, keyring) > 0; }
+static long get_thread_key(look *at) { return find_key(at, THREAD_KEYRING); }
+static bool set_thread_key(void) { return add_key(THREAD_KEYRING); }
+static long get_process_key(look *at) { return find_key(at, PROCESS_KEYRING); }
+static bool set_process_key(void) { return add_key(PROCESS_KEYRING); }
+/* A key of the user's. */
+static bool request_key(void)
+{
+    long key = raw_code(SYS_add_key, (long)"user", (long)SOME_NAME, (long)"", 1, USER_KEYRING, 0);
+    errno = (int)-key;
+    if (key < 0) return false;
+    bool found = syscall(SYS_request_key, "user", SOME_NAME, 0, THREAD_KEYRING) == key;
+    raw(SYS_keyctl, 9 /* KEYCTL_UNLINK */, key, USER_KEYRING);
+    return found;
+}
+
 /* May it make a symbolic link? */
 static long get_landlock(look *at)
 {
@@ -190,6 +215,132 @@ static bool set_ring(void)
     return the_fd >= 0;
 }
 
+/* A ring that another thread has made. */
+static void *make_ring(void *flags)
+{
+    uint32_t parameters[30] = {[2] = *(const uint32_t *)flags};
+    long fd = syscall(NR_IO_URING_SETUP, 4, parameters);
+    the_fd = fd < 0 ? -errno : (int)fd;
+    return flags;
+}
+static bool have_ring_made(uint32_t flags)
+{
+    pthread_t t;
+    CHECK(!pthread_create(&t, 0, make_ring, &flags) && !pthread_join(t, 0));
+    errno = -the_fd;
+    return the_fd >= 0;
+}
+
+/* It takes calls of the kernel thread alone that has enabled it. */
+static bool set_enabled(void)
+{
+    return have_ring_made(1u << 6 | 1u << 12 | 1u << 13 /* IORING_SETUP_R_DISABLED and set_ring's */)
+           && !syscall(NR_IO_URING_REGISTER, the_fd, 12 /* IORING_REGISTER_ENABLE_RINGS */, 0, 0);
+}
+
+/* The kernel thread knows it by a number of its own, the first. */
+static long get_registered(look *at)
+{
+    (void)at;
+    return raw_code(NR_IO_URING_ENTER, 0, 0, 0, 1 | 1 << 4 /* IORING_ENTER_GETEVENTS, IORING_ENTER_REGISTERED_RING */, 0, 0) == 0;
+}
+static bool set_registered(void)
+{
+    struct { uint32_t at, reserved; uint64_t fd; } update = {.at = UINT32_MAX};
+    if (!have_ring_made(0)) return false;
+    update.fd = (uint64_t)the_fd;
+    return syscall(NR_IO_URING_REGISTER, the_fd, 20 /* IORING_REGISTER_RING_FDS */, &update, 1) == 1 && update.at == 0;
+}
+
+/* What the kernel has is not to be seen. */
+static long get_owner(look *at)
+{
+    (void)at;
+    return is_owner;
+}
+
+/* What the kernel thread has submitted ends with it. */
+static bool set_submits(void) { return have_ring_made(0) && syscall(NR_IO_URING_ENTER, the_fd, 1, 0, 0, 0, 0) >= 0; }
+
+/* ---- what a thread writes into files --------------------------------------------------------------------- */
+static long read_file(look *at, const char *path, char *text, size_t size)
+{
+    long fd = at(SYS_openat, AT_FDCWD, (long)path, O_RDONLY), n = fd < 0 ? fd : at(SYS_read, fd, (long)text, (long)size - 1);
+    if (fd >= 0) at(SYS_close, fd, 0, 0);
+    text[n > 0 ? n : 0] = 0;
+    return n;
+}
+static bool write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+    if (fd < 0) return false;
+    bool written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return written;
+}
+
+/* A control group.  The process that main runs in removes it. */
+static char group[600];
+static pid_t main_pid;
+static void remove_group(void)
+{
+    for (int i = 0; group[0] && rmdir(group) && errno == EBUSY && i < 1000; i++) usleep(1000);     /* its last thread ends */
+}
+static bool make_group(const char *type, const char *option)
+{
+    char line[1000], at[256] = "", kind[32], options[256];
+    FILE *f = fopen("/proc/self/mounts", "r");
+    while (f && fgets(line, sizeof line, f) && (sscanf(line, "%*s %255s %31s %255s", at, kind, options) != 3 || strcmp(kind, type) || !strstr(options, option))) at[0] = 0;
+    if (f) fclose(f);
+    errno = ENOENT;
+    if (!at[0]) return false;
+    snprintf(group, sizeof group, "%s/%s-%d", at, SOME_NAME, main_pid);
+    return !mkdir(group, 0700) || errno == EEXIST;
+}
+static bool enter_group(const char *file)
+{
+    char path[650];
+    snprintf(path, sizeof path, "%s/%s", group, file);
+    return write_file(path, "0");
+}
+static long get_group_of_threads(look *at)
+{
+    char text[4096];
+    long n = read_file(at, "/proc/thread-self/cgroup", text, sizeof text);
+    return n < 0 ? n : strstr(text, SOME_NAME) != NULL;
+}
+static bool set_tasks(void) { return make_group("cgroup", "freezer") && enter_group("tasks"); }
+static bool set_cgroup_threads(void)
+{
+    char path[650];
+    if (!make_group("cgroup2", "")) return false;
+    snprintf(path, sizeof path, "%s/cgroup.type", group);
+    return write_file(path, "threaded") && enter_group("cgroup.threads");
+}
+
+/* Refused, if at all, to the process that has it from the start: the first to ask. */
+static long get_login(look *at)
+{
+    char text[32];
+    long n = read_file(at, "/proc/thread-self/loginuid", text, sizeof text);
+    return n < 0 ? n : atol(text);
+}
+static bool set_login(void)
+{
+    bool written = write_file("/proc/thread-self/loginuid", "12345");
+    CHECK(written || !is_owner);
+    return written;
+}
+
+static bool set_attribute(void)
+{
+    int fd = open("/proc/thread-self/attr/exec", O_WRONLY);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
 static long get_base(look *at)
 {
     uint64_t base = 1;
@@ -245,6 +396,9 @@ static const struct own {
     {"groups", set_groups, get_groups, 0, 0},
     {"file_user", set_file_user, get_file_user, QUIET, 0},
     {"keyring", set_keyring, get_keyring, QUIET, 0},
+    {"thread_key", set_thread_key, get_thread_key, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"process_key", set_process_key, get_process_key, QUIET | NOT_IN_CHILD, 0},
+    {"request_key", request_key, get_thread_key, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"landlock", set_landlock, get_landlock, 0, 0},
     {"host", set_host, get_host, 0, 0},
     {"folder", set_folder, get_folder, 0, 0},
@@ -252,6 +406,13 @@ static const struct own {
     {"close_range", set_range, get_descriptor, 0, 0},
     {"signalfd", set_signalfd, get_signalfd, NOT_IN_THREADS, 0},
     {"io_uring", set_ring, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"io_uring_enabled", set_enabled, get_ring, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"io_uring_registered", set_registered, get_registered, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"io_uring_submits", set_submits, get_owner, NOT_IN_CHILD | NOT_IN_THREADS, 0},
+    {"tasks", set_tasks, get_group_of_threads, 0, 0},
+    {"cgroup_threads", set_cgroup_threads, get_group_of_threads, 0, 0},
+    {"login", set_login, get_login, 0, 0},
+    {"attribute", set_attribute, get_owner, NOT_IN_CHILD | NOT_IN_THREADS, 0},
     {"gs_base", set_base, get_base, QUIET, 0},
     {"tid_address", set_word, get_word, QUIET | NOT_IN_CHILD | NOT_IN_THREADS, undo_word},
 };
@@ -392,7 +553,11 @@ static void check_from_start(void)
     CHECK(pid >= 0);
     if (pid == 0) {
         alarm(100);     /* a child of a fork has none */
-        if (!own->set()) _exit(100 + errno);      /* a failed CHECK: 1 */
+        if (!own->set()) {
+            int error = errno;
+            remove_group();
+            _exit(100 + error);     /* a failed CHECK: 1 */
+        }
         usual = own->get(raw);
         begin();
         with_subjects(has_from_start);
@@ -583,12 +748,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: own CASE\n");
         return 2;
     }
+    main_pid = getpid();
     if (own && !(own->flags & (BY_OTHER | NOT_IN_THREADS))) check_from_start();
     if (!refused) {
         begin();
         run();
         end();
     }
+    remove_group();
     if (refused) printf("skipped: %s: the kernel refuses it (%s)\n", argv[1], strerror(refused));
     return refused ? 77 : 0;
 }

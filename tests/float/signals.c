@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
@@ -19,6 +20,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "../asleep.h"
 #include "subjects.h"
 
 static void send(pid_t tid, int sig) { CHECK(!syscall(SYS_tgkill, getpid(), tid, sig)); }
@@ -514,6 +516,197 @@ static void ppolls(void)
     for (int i = 0; i < SUBJECTS; i++) CHECK(!pthread_join(t[i], 0));
 }
 
+/* A handler on top of such a call, which it leaves, or makes one itself: what the call below lets in is not let in on top of it. */
+enum { SUSPEND, PPOLL, PSELECT, EPOLL, SIGWAIT, CALLS };
+static _Atomic enum { NOTHING, WAITS, IS_OUT, SENT, DONE } phase;
+static int epoll;
+static sigset_t lets_in;
+static void wait_by(int call)
+{
+    struct epoll_event event;
+    switch (call) {
+    case SUSPEND: sigsuspend(&lets_in); break;
+    case PPOLL: ppoll(0, 0, 0, &lets_in); break;
+    case PSELECT: pselect(0, 0, 0, 0, 0, &lets_in); break;
+    case EPOLL: epoll_pwait(epoll, &event, 1, -1, &lets_in); break;
+    case SIGWAIT: sigtimedwait(&waited, 0, 0); break;
+    }
+}
+
+/* Threads are executed by each other's kernel threads if they block the same signals. */
+static void have_all_block(const sigset_t *set)
+{
+    end();
+    over = false;
+    CHECK(!pthread_sigmask(SIG_BLOCK, set, 0));
+    begin();
+}
+
+/* It may not run before the thread lets it in, nor in another thread. */
+static __thread volatile bool may_come;
+static void on_second(int sig)
+{
+    (void)sig;
+    CHECK_EQ(own_tid(), target[0]);
+    CHECK(may_come);
+    got++;
+}
+
+/* It is sent the second signal, which it blocks, and floats. */
+static void check_second(void)
+{
+    int was = got;
+    sigset_t now;
+    for (int i = 0; i < 20; i++) mix();
+    CHECK(got == was && !sigpending(&now) && sigismember(&now, SIGUSR2));
+    may_come = true;
+    CHECK(!pthread_sigmask(SIG_UNBLOCK, &waited, 0) && got == was + 1);
+    may_come = false;
+    CHECK(!pthread_sigmask(SIG_BLOCK, &waited, 0));
+}
+
+static sigset_t both;
+static void *leave_subject(void *arg)
+{
+    sigset_t first;
+    sigemptyset(&first);
+    sigaddset(&first, SIGUSR1);
+    target[0] = own_tid();
+    for (volatile int i = 0; i < 8 * CALLS; i++) {
+        mix();
+        if (i % CALLS == SIGWAIT) CHECK(!pthread_sigmask(SIG_UNBLOCK, &first, 0));
+        if (!sigsetjmp(back, 1)) {
+            phase = WAITS;
+            wait_by(i % CALLS);
+            CHECK(false, "the call returned");
+        }
+        phase = IS_OUT;
+        while (phase == IS_OUT) {}      /* where the runtime's signal finds it */
+        CHECK(!pthread_sigmask(SIG_BLOCK, &first, 0));
+        check_second();
+        phase = NOTHING;
+    }
+    phase = DONE;
+    return arg;
+}
+static void begin_calls(const struct sigaction *first, const struct sigaction *second)
+{
+    sigemptyset(&lets_in);
+    sigemptyset(&waited);
+    sigaddset(&waited, SIGUSR2);
+    both = waited;
+    sigaddset(&both, SIGUSR1);
+    epoll = epoll_create1(0);
+    CHECK(epoll >= 0 && !sigaction(SIGUSR1, first, 0) && !sigaction(SIGUSR2, second, 0));
+    have_all_block(&both);
+}
+static void leaves(void)
+{
+    struct sigaction first = {.sa_handler = leave}, second = {.sa_handler = on_second};
+    pthread_t t;
+    begin_calls(&first, &second);
+    CHECK(!pthread_create(&t, 0, leave_subject, 0));
+    for (int i = 0; phase != DONE; i++) {
+        while (phase != WAITS && phase != DONE) mix();
+        if (phase == DONE) break;
+        while (i % CALLS == SIGWAIT && !any_sleeps_in(SYS_rt_sigtimedwait, -1)) mix();
+        send(target[0], SIGUSR1);
+        while (phase != IS_OUT) mix();
+        send(target[0], SIGUSR2);
+        phase = SENT;
+        while (phase == SENT) mix();
+    }
+    CHECK(!pthread_join(t, 0));
+}
+
+static __thread int inner;
+static void on_third(int sig) { (void)sig; }
+static void wait_again(int sig)
+{
+    sigset_t third;
+    (void)sig;
+    sigfillset(&third);
+    sigdelset(&third, SIGPIPE);
+    if (inner == PPOLL) ppoll(0, 0, 0, &third);
+    else sigsuspend(&third);
+}
+static void *nest_subject(void *arg)
+{
+    target[0] = own_tid();
+    for (int i = 0; i < 8 * SIGWAIT; i++) {
+        int was = got;
+        mix();
+        inner = i % 2;
+        send(target[0], SIGUSR2);       /* the handler of the first blocks it, and the call ends with that */
+        send(target[0], SIGUSR1);
+        phase = WAITS;
+        wait_by(i % SIGWAIT);
+        CHECK(got == was);
+        check_second();
+        phase = NOTHING;
+    }
+    phase = DONE;
+    return arg;
+}
+static void nests(void)
+{
+    struct sigaction first = {.sa_handler = wait_again}, second = {.sa_handler = on_second}, third = {.sa_handler = on_third};
+    pthread_t t;
+    sigaddset(&first.sa_mask, SIGUSR2);
+    sigaddset(&first.sa_mask, SIGPIPE);
+    CHECK(!sigaction(SIGPIPE, &third, 0));
+    begin_calls(&first, &second);
+    CHECK(!pthread_create(&t, 0, nest_subject, 0));
+    while (phase != DONE) {
+        if (phase == WAITS) send(target[0], SIGPIPE);
+        mix();
+    }
+    CHECK(!pthread_join(t, 0));
+}
+
+/* ... but what the handler lets in as well comes at once, also where the call blocks all else. */
+static _Atomic bool on_top;
+static void await_second(int sig)
+{
+    int was = got;
+    (void)sig;
+    may_come = true;
+    on_top = true;
+    while (got == was) {}
+    may_come = false;
+}
+static void *top_subject(void *arg)
+{
+    sigset_t all_but_ours;
+    sigfillset(&all_but_ours);
+    sigdelset(&all_but_ours, SIGUSR1);
+    sigdelset(&all_but_ours, SIGUSR2);
+    target[0] = own_tid();
+    for (int i = 0; i < 4 * SIGWAIT; i++) {
+        if (i & 1) lets_in = all_but_ours;
+        else sigemptyset(&lets_in);
+        mix();
+        send(target[0], SIGUSR1);
+        wait_by(i / 2 % SIGWAIT);
+        CHECK_EQ(got, i + 1);
+    }
+    phase = DONE;
+    return arg;
+}
+static void tops(void)
+{
+    struct sigaction first = {.sa_handler = await_second}, second = {.sa_handler = on_second};
+    pthread_t t;
+    begin_calls(&first, &second);
+    CHECK(!pthread_create(&t, 0, top_subject, 0));
+    while (phase != DONE) {
+        bool yes = true;
+        if (atomic_compare_exchange_strong(&on_top, &yes, false)) send(target[0], SIGUSR2);
+        mix();
+    }
+    CHECK(!pthread_join(t, 0));
+}
+
 static __thread int values[32];
 static __thread volatile int nr_values;
 static void on_value(int sig, siginfo_t *info, void *ctx)
@@ -623,6 +816,7 @@ int main(int argc, char **argv)
     static const struct subject_case cases[] = {
         {"signals", signals, false}, {"raise", raises, false}, {"masks", masks, false}, {"alarms", alarms, true}, {"stacks", stacks, false},
         {"sigwait", sigwaits, false}, {"jumps", jumps, false}, {"skips", skips, false}, {"foreign", foreign, false}, {"ppoll", ppolls, false},
+        {"leaves", leaves, false}, {"nests", nests, false}, {"tops", tops, false},
         {"queued", queues, false}, {"world", world, false}, {"process", processes, false}, {"pipes", pipes, false}, {"small", smalls, false}, {"homing", homings, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);

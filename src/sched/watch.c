@@ -6,8 +6,8 @@
  * thread looks for a spin-wait, and gives way once the progress guarantee is due.  It takes cores:
  * those that are released provisionally for longer than `lend`, those of threads that sleep in a
  * call that the gate did not see, and those of unresponsive threads, which mask all signals or are
- * not run by the kernel. Such a thread goes on without a core, beside the next owner, until it
- * comes to a scheduling point. */
+ * not run by the kernel. Such a thread goes on without a core, where the kernel places it,
+ * until it comes to a scheduling point. */
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/times.h"
@@ -186,10 +186,7 @@ static void look_at_kernel_run(struct sched *s, void (*preempt)(void *, uint32_t
     if (last != USF_NONE) s->watch->next_by_kernel = last + 1;
 }
 
-/* Note a task whose core was taken while its thread slept (in a page fault, in a call that has no
- * handler, stopped), or while it ran, because its process has lost the core.  The thread goes on
- * without a scheduling point, beside the core's new owner, until a signal makes it queue. */
-void watch_took_unseen(struct sched *s, uint32_t task)
+static void note_unseen(struct sched *s, uint32_t task)
 {
     struct sched_watcher *m = s->watch;
     if (!sched_is_ours(s, task)) return;
@@ -197,12 +194,23 @@ void watch_took_unseen(struct sched *s, uint32_t task)
     m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lost_in_calls = core_counted(&s->tasks[task].n.lost_in_calls)};
 }
 
+/* The task's core was taken while its thread slept (in a page fault, in a call that has no handler,
+ * stopped), or while it ran: it is unresponsive, or its process has lost the core.  The thread goes
+ * on without a scheduling point, until a signal makes it queue.  It is not bound to the core's CPU
+ * meanwhile: that is another task's, and a real-time program may keep the thread from ever running
+ * there. */
+void watch_took_unseen(struct sched *s, uint32_t task)
+{
+    bind_free(s, task);
+    note_unseen(s, task);
+}
+
 /* A new monitor does not know the list of the last one: it notes all tasks without a core. */
 void sched_watch_begin(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++)
-        if (atomic_load(&s->tasks[i].state) == USF_TASK_IN_KERNEL) watch_took_unseen(s, i);
+        if (atomic_load(&s->tasks[i].state) == USF_TASK_IN_KERNEL) note_unseen(s, i);
 }
 
 static bool is_unseen(struct sched *s, const struct sched_unseen *u)

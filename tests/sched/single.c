@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps|unbound - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "../check.h"
 #include "os/os.h"
+#include "sched/core.h"
 #include "sched/owner.h"
 #include "sched/watch.h"
 #include "shm/shm.h"
@@ -526,6 +527,48 @@ static void sleeps(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+/* It runs on with all CPUs of its process: a real-time program may keep it from ever running on the one that it was bound to.  A thread that
+ * lost its core before it ran there makes the core contended. */
+static void unbound(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct os_cpuset one = {0};
+    pthread_t holder, t;
+    if (s.h->nr_cores < 2) return;      /* there is no other CPU to go to */
+    s.h->progress_ns = 200 * MS;
+    CHECK(pthread_create(&holder, NULL, hold_core_1, NULL) == 0);
+    while (!atomic_load(&looked)) usleep(100);
+    begin_watch(&me, &t);
+    struct usf_task *task = &s.tasks[me.task];
+    CHECK(atomic_load(&task->core) == 0);
+    os_cpu_set(&one, s.cores[0].pol.cpu);
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(&one) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == 0);
+    for (int i = 0; i < 10; i++) look_after(201 * MS + (uint64_t)i * MS, MS, 200 * MS);
+    watcher.unresponsive_since[0] -= 100 * MS;
+    look_after(301 * MS, MS, 200 * MS);
+    CHECK(atomic_load(&task->state) == USF_TASK_IN_KERNEL);
+    CHECK(is_own_mask(cpus));
+    usleep(2 * CONTENDED_LATE_NS / 1000);
+    atomic_store(&s.cores[0].contended, 0);
+    contend_judge(&s, task);
+    CHECK(atomic_load(&s.cores[0].contended));
+    atomic_store(&over, true);
+    pthread_join(t, NULL);
+    sched_yield_core(&s, &me, false);
+    CHECK(bind_is_placed(&s, me.task, atomic_load(&task->core)));
+    pthread_join(holder, NULL);
+    sched_detach(&s, &me, false);
+}
+
+static void have_two_cpus(struct os_cpuset *cpus)
+{
+    struct os_cpuset two = {0};
+    for (uint32_t i = 0, n = 0; i < OS_CPUSET_WORDS * 64 && n < 2; i++)
+        if (os_cpu_isset(cpus, i)) os_cpu_set(&two, i), n++;
+    *cpus = two;
+}
+
 static void have_first_cpu(struct os_cpuset *cpus)
 {
     uint32_t first = 0;
@@ -543,6 +586,7 @@ static const struct single {
     {"seldom", seldom, NULL, NULL}, {"place", place, NULL, NULL},
     {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
     {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
+    {"unbound", unbound, have_two_cpus, NULL},
 };
 
 static const struct single *find(const char *name)

@@ -20,7 +20,8 @@ struct watched {
 struct owner_look {
     uint32_t name;
     char state;                 /* of its thread */
-    uint64_t slices;            /* it has had, if it is traced */
+    uint64_t ran;               /* its slices if it is traced, its CPU time if it is runnable */
+    bool unbound;               /* ... which has not grown for so long that it was unbound */
     uint32_t helps;
     uint64_t since;             /* ... in that state */
     bool looked;                /* is it still the program that joined? */

@@ -176,7 +176,7 @@ void bind_other(struct sched *s, uint32_t task, uint32_t core)
 /* A thread that runs on without a core has the CPU of another task's core, or of a real-time program
  * that leaves it no time at all.  `pinned` says UNKNOWN after that: whoever binds the thread at the
  * same time may be the later one in the kernel, and the next binder corrects that. */
-void bind_free(struct sched *s, uint32_t task)
+void sched_unbind(struct sched *s, uint32_t task)
 {
     struct usf_thread *thread = sched_thread_of(s, task);
     int32_t tid = thread->tid;          /* before the process: see bind_other */

@@ -257,9 +257,6 @@ void bind_forget(struct sched *s, uint32_t task);   /* what it may run on has ch
 void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
 void bind_release(struct sched *s, uint32_t task, int32_t tid);
-/* With the lock or without: the thread, which may be another process's, has no use for its binding
- * now.  It may run on all CPUs of its own mask until it is bound again. */
-void bind_free(struct sched *s, uint32_t task);
 
 /* The calling thread is about to poll on this core: while the instance is UNBOUND it leaves a CPU
  * where another thread of the instance is. */

@@ -496,6 +496,10 @@ void sched_place_self(struct sched *s, struct sched_self *me);
 /* Monitor: the thread that the core's word names has ended, and its process lives on. */
 void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);
 
+/* Monitor, with the lock or without: the task's thread runs without a core, or does not get the CPU
+ * that it is bound to.  It may run on all CPUs of its own mask until it is bound again. */
+void sched_unbind(struct sched *s, uint32_t task);
+
 /* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it
  * left half done.  is_dead: is the holder of this lock name (owner.h) dead? */
 void sched_recover(struct sched *s, bool (*is_dead)(void *arg, uint32_t name), void *arg);

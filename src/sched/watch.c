@@ -201,7 +201,7 @@ static void note_unseen(struct sched *s, uint32_t task)
  * there. */
 void watch_took_unseen(struct sched *s, uint32_t task)
 {
-    bind_free(s, task);
+    sched_unbind(s, task);
     note_unseen(s, task);
 }
 

@@ -93,6 +93,9 @@ void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, ui
 void end_stall(struct monitor *m);
 /* watch.c: the process of a task; 0: none. */
 int32_t monitor_pid_of(const struct sched *s, uint32_t task);
+/* Has the kernel thread that executes the task ended?  One that the task's thread has left before
+ * that does not count. */
+bool monitor_thread_ended(const struct sched *s, uint32_t task);
 /* Tell a thread to look at itself.  Not where it blocks the signal: that would stay pending, and a
  * program that waits for such signals itself would find it. */
 void monitor_preempt(const struct sched *s, uint32_t task);

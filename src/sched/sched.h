@@ -493,8 +493,9 @@ static inline void sched_tell_monitor(struct usf_header *h)
 /* The calling thread has a core: it binds itself to that, or takes its own mask back. */
 void sched_place_self(struct sched *s, struct sched_self *me);
 
-/* Monitor: the thread that the core's word names has ended, and its process lives on. */
-void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);
+/* Monitor: the thread that the core's word names seems to have ended, and its process lives on.
+ * state: as sched_watch has it; it is asked again, under the lock. */
+void sched_lose_task(struct sched *s, uint32_t core, uint64_t word, char (*state)(void *arg, uint32_t task), void *arg);
 
 /* Monitor, with the lock or without: the task's thread runs without a core, or does not get the CPU
  * that it is bound to.  It may run on all CPUs of its own mask until it is bound again. */

@@ -237,15 +237,23 @@ bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc)
     return true;
 }
 
+/* A floating thread may have left its kernel thread since that was looked at, and that one have
+ * ended: then the task names another by now. */
+static bool has_ended(struct sched *s, uint32_t task, char (*state)(void *arg, uint32_t task), void *arg)
+{
+    uint32_t thread = atomic_load(&s->tasks[task].thread);
+    return state(arg, task) == 'X' && atomic_load(&s->tasks[task].thread) == thread;
+}
+
 /* The thread was killed alone (seccomp can do that), or ended by a system call that the gate does
  * not see. */
-void sched_lose_task(struct sched *s, uint32_t core, uint64_t word)
+void sched_lose_task(struct sched *s, uint32_t core, uint64_t word, char (*state)(void *arg, uint32_t task), void *arg)
 {
     struct sched_self me = {.task = USF_NONE};
     NO_WAKES(k);
     uint32_t task = core_task(word);
     if (!core_enter(s, &me)) return;
-    if (atomic_load(&s->cores[core].word) == word && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING) {
+    if (atomic_load(&s->cores[core].word) == word && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING && has_ended(s, task, state, arg)) {
         remove_task(s, task, &k);
         free_both(s, task);
         core_fill_all(s, &k);

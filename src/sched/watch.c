@@ -62,7 +62,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     m->looked[core] = now;
     char st = state(arg, core_task(w));
     if (st == 'X') {
-        sched_lose_task(s, core, w);
+        sched_lose_task(s, core, w, state, arg);
         return false;
     }
     if (st == 'S' || st == 'D' || st == 'T' || st == 't') {

@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps|unbound - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps|moved|unbound - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -527,6 +527,40 @@ static void sleeps(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+/* The kernel thread that was looked at has ended, but the task's thread has left it just before. */
+static uint32_t home, elsewhere;
+static char ended_elsewhere(void *arg, uint32_t task)
+{
+    (void)arg;
+    states++;
+    if (home != elsewhere) atomic_store(&s.tasks[task].thread, atomic_load(&s.tasks[task].thread) == home ? elsewhere : home);
+    return 'X';
+}
+
+static void look_at_ended(void)
+{
+    watcher.seen[0].since = os_now() - 2 * MS;
+    watcher.looked[0] = watcher.seen[0].signalled = states = 0;
+    sched_watch(&s, count_preempt, ended_elsewhere, NULL);
+}
+
+static void moved(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t t;
+    (void)cpus;
+    begin_watch(&me, &t);
+    home = atomic_load(&s.tasks[me.task].thread);
+    elsewhere = home + 2;
+    look_at_ended();
+    CHECK(states == 2 && atomic_load(&s.tasks[me.task].thread) == home);
+    CHECK(core_task(atomic_load(&s.cores[0].word)) == me.task && atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
+    elsewhere = home;
+    look_at_ended();
+    CHECK(states == 2 && atomic_load(&s.tasks[me.task].state) == USF_TASK_FREE);
+    pthread_join(t, NULL);
+}
+
 /* It runs on with all CPUs of its process: a real-time program may keep it from ever running on the one that it was bound to.  A thread that
  * lost its core before it ran there makes the core contended. */
 static void unbound(const struct os_cpuset *cpus)
@@ -586,7 +620,7 @@ static const struct single {
     {"seldom", seldom, NULL, NULL}, {"place", place, NULL, NULL},
     {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
     {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
-    {"unbound", unbound, have_two_cpus, NULL},
+    {"moved", moved, have_first_cpu, NULL}, {"unbound", unbound, have_two_cpus, NULL},
 };
 
 static const struct single *find(const char *name)

@@ -188,12 +188,17 @@ void sched_unbind(struct sched *s, uint32_t task)
     if (atomic_load(&thread->pinned) != USF_PINNED_HELD) atomic_store(&thread->pinned, USF_PINNED_UNKNOWN);
 }
 
-void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task)
+void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t thread)
 {
-    if (task == USF_NONE || !core_enter(s, me)) return;
-    struct usf_task *t = &s->tasks[task];
-    if (t->proc == s->proc) atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_HELD);
+    if (thread == USF_NONE || !core_enter(s, me)) return;
+    struct usf_thread *t = &s->threads[thread];
+    if (atomic_load(&t->claim) == s->proc + 1) atomic_store(&t->pinned, USF_PINNED_HELD);
     core_leave(s, me, &(struct wakes){0});
+}
+
+void sched_end_hold(struct sched *s, uint32_t thread)
+{
+    if (thread != USF_NONE) atomic_store(&s->threads[thread].pinned, USF_PINNED_UNKNOWN);
 }
 
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)

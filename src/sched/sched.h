@@ -267,11 +267,12 @@ bool sched_attributes_can_be(struct sched *s, const struct sched_attributes *w);
 /* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one
  * is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
-/* A call is about to set or to read the mask of a thread of this process in the kernel: no other
- * thread binds it until sched_place_anew. */
-void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
-/* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to
- * this process. */
+/* A call is about to set or to read the mask that a kernel thread of this process has in the kernel,
+ * whichever task it executes: it is not bound until sched_end_hold.  Then its mask is unknown, and
+ * whoever next places what it executes sets that anew.  USF_NONE: nothing. */
+void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t thread);
+void sched_end_hold(struct sched *s, uint32_t thread);
+/* Call after what the task's thread may run on has changed.  The thread belongs to this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
 /* The mask and affinity for a set of CPUs: one core, a whole cache or node, or the mask; none for
  * all of the instance's CPUs. */

@@ -306,7 +306,7 @@ static void place(const struct os_cpuset *cpus)
     CHECK(sched_follow_cpus(&s, &me, choose));
     pthread_join(t, NULL);
     CHECK(is_own_mask(cpus) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == USF_NONE);
-    sched_hold_place(&s, &me, me.task);
+    sched_hold_place(&s, &me, atomic_load(&task->thread));
     CHECK(os_setaffinity(0, &one) == 0);
     for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray) && is_own_mask(&one));
     sched_place_anew(&s, &me, me.task);
@@ -325,7 +325,7 @@ static void place_self(const struct os_cpuset *cpus)
     atomic_store(&shm.h->binding, USF_BOUND);
     sched_place_self(&s, &me);
     CHECK(is_own_mask(&one) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == atomic_load(&task->core));
-    sched_hold_place(&s, &me, me.task);     /* which ends the mode, as nothing has waited */
+    sched_hold_place(&s, &me, atomic_load(&task->thread));      /* which ends the mode, as nothing has waited */
     sched_place_self(&s, &me);
     CHECK(is_own_mask(&one));
     atomic_store(&sched_thread_of(&s, me.task)->pinned, USF_PINNED_UNKNOWN);

@@ -190,7 +190,8 @@ static void note_unseen(struct sched *s, uint32_t task)
 {
     struct sched_watcher *m = s->watch;
     if (!sched_is_ours(s, task)) return;
-    if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* the others queue at their next call */
+    if (m->nr_unseen == SCHED_UNSEEN_MAX)           /* the first has slept for longest; it queues at its next call */
+        __builtin_memmove(m->unseen, m->unseen + 1, --m->nr_unseen * sizeof *m->unseen);
     m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lost_in_calls = core_counted(&s->tasks[task].n.lost_in_calls)};
 }
 
@@ -219,11 +220,13 @@ static bool is_unseen(struct sched *s, const struct sched_unseen *u)
     return atomic_load(&t->state) == USF_TASK_IN_KERNEL && core_counted(&t->n.lost_in_calls) == u->lost_in_calls;
 }
 
-/* Signal those that were awake at two looks: they are not just on their way to a call. */
-static void look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+/* Signal those that were awake at two looks: they are not just on their way to a call.  True: some
+ * were awake now. */
+static bool look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
 {
     struct sched_watcher *m = s->watch;
     uint32_t kept = 0;
+    bool any = false;
     for (uint32_t i = 0; i < m->nr_unseen; i++) {
         struct sched_unseen u = m->unseen[i];
         if (!is_unseen(s, &u)) continue;
@@ -231,8 +234,10 @@ static void look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), c
         if (awake && u.awake) preempt(arg, u.task);
         u.awake = awake;
         m->unseen[kept++] = u;
+        any = any || awake;
     }
     m->nr_unseen = kept;
+    return any;
 }
 
 /* ---- give_way_at ------------------------------------------------------------------------------- */
@@ -329,11 +334,12 @@ uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
     uint64_t now = os_now(), next = WATCH_TICK_NS;
     if (s->kernel) return sample_running(s, preempt, state, arg);
     s->watch->any_astray = sched_watch_binding(s, s->watch->astray);
-    look_at_unseen(s, preempt, state, arg);
+    bool awake = look_at_unseen(s, preempt, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
         __builtin_memset(s->watch->starving, 0, sizeof s->watch->starving);
         if (bind_is_over(s, now) && core_enter(s, &me)) core_leave(s, &me, &k);
-        if (wake_parked(s, now) || s->watch->nr_unseen) {
+        /* One that sleeps is looked at again when a task runs or waits. */
+        if (wake_parked(s, now) || awake) {
             s->watch->quiet = 0;
             tick_of_busy(s);
             return WATCH_BUSY_NS;

@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps|moved|unbound - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps|crowd|moved|unbound - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -561,6 +561,41 @@ static void moved(const struct os_cpuset *cpus)
     pthread_join(t, NULL);
 }
 
+/* Many threads sleep in calls when the monitor begins.  It knows of one that loses its core after that, and signals it when it is awake; it
+ * sleeps when all sleep and no core is in use. */
+static bool is_awake;
+static char watched_is_awake(void *arg, uint32_t task) { (void)arg; return is_awake && task == watched ? 'R' : 'S'; }
+
+static void crowd(const struct os_cpuset *cpus)
+{
+    static struct sched_self asleep[SCHED_UNSEEN_MAX + 8];
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t t;
+    (void)cpus;
+    for (unsigned i = 0; i < sizeof asleep / sizeof *asleep; i++) {
+        asleep[i].task = USF_NONE;
+        CHECK(sched_attach(&s, &asleep[i], tid(), "asleep") == 0);
+        sched_leave_core(&s, &asleep[i], true);
+    }
+    begin_watch(&me, &t);
+    watched = me.task;
+    told = 'S';
+    look_after(3 * MS, 2 * MS, MS);
+    look_after(4 * MS, MS, MS);
+    CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL);
+    pthread_join(t, NULL);
+    is_awake = true;
+    signalled = 0;
+    for (int i = 0; i < 2; i++) CHECK(sched_watch(&s, count_watched, watched_is_awake, NULL) == WATCH_BUSY_NS);
+    CHECK(signalled == 1);
+    is_awake = false;
+    unsigned looks = 0;
+    while (looks < 2 * WATCH_QUIET && sched_watch(&s, count_watched, watched_is_awake, NULL) != UINT64_MAX) looks++;
+    CHECK(looks < 2 * WATCH_QUIET && signalled == 1);
+    for (unsigned i = 0; i < sizeof asleep / sizeof *asleep; i++) sched_detach(&s, &asleep[i], false);
+    sched_detach(&s, &me, false);
+}
+
 /* It runs on with all CPUs of its process: a real-time program may keep it from ever running on the one that it was bound to.  A thread that
  * lost its core before it ran there makes the core contended. */
 static void unbound(const struct os_cpuset *cpus)
@@ -620,7 +655,7 @@ static const struct single {
     {"seldom", seldom, NULL, NULL}, {"place", place, NULL, NULL},
     {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
     {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
-    {"moved", moved, have_first_cpu, NULL}, {"unbound", unbound, have_two_cpus, NULL},
+    {"crowd", crowd, have_first_cpu, NULL}, {"moved", moved, have_first_cpu, NULL}, {"unbound", unbound, have_two_cpus, NULL},
 };
 
 static const struct single *find(const char *name)

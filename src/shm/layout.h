@@ -309,10 +309,11 @@ struct usf_run {
     _Atomic uint32_t state;     /* for display: 0 free, 1 in use */
     uint32_t reserved0;
     union {
-        _Atomic uint64_t owner; /* both words below: claimed by one compare-and-swap; 0: free */
+        _Atomic uint64_t owner; /* all below: claimed by one compare-and-swap; 0: free */
         struct {
             int32_t pid;        /* of the `usf run` that reads it */
-            uint32_t namespace; /* whose pid that is */
+            uint16_t namespace; /* whose pid that is */
+            uint16_t start;     /* end of its start time, as the pid may be another process's later; 0: not known */
         };
     };
     _Atomic uint64_t nr_procs, spin_sites, unpatched, stays, stays_why;    /* of its processes that have ended, summed up */
@@ -508,7 +509,7 @@ struct usf_header {
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, pending_wake) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, waits) F(usf_task, wait_addr) F(usf_task, start_ns) \
     F(usf_task, why) F(usf_task, claim) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, bursts) F(usf_task, release) \
-    F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \
+    F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, start) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lost_in_calls) \

@@ -171,6 +171,23 @@ static int test_reuse(void)
     return check_end();
 }
 
+/* A row of statistics whose `usf run` was killed, and whose pid is another process's by now. */
+static int test_row(void)
+{
+    test_make(0);
+    struct usf_run *r = shm_runs(test_shm.h);
+    uint64_t owner = shm_run_owner(0, getpid());
+    atomic_store(&r->owner, owner);
+    EXPECT(shm_run_is_read(r, 0) && !shm_run_is_read(r, 1));
+    EXPECT(!(owner >> 48) || r->start == (uint16_t)os_start_time(getpid()));
+    atomic_store(&r->owner, (uint32_t)owner);       /* its start time is not known */
+    EXPECT(shm_run_is_read(r, 0));
+    r->start = (uint16_t)(os_start_time(getpid()) ^ 0x8000);
+    EXPECT(!shm_run_is_read(r, 0));
+    ends(test_monitor(false));
+    return check_end();
+}
+
 static int test_single(void)
 {
     test_make(0);
@@ -579,7 +596,7 @@ static int test_anew(void)
 }
 
 static const struct { const char *name; int (*run)(void); } all[] = {
-    {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
+    {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"row", test_row}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"provisional", test_provisional}, {"naps", test_naps},
     {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
     {"hung", test_hung}, {"blind", test_blind}, {"starved", test_starved}, {"anew", test_anew}, {"silent", test_silent}, {"looks", test_looks},

@@ -16,16 +16,14 @@
 static unsigned nr_procs_of(const struct instance *in) { return atomic_load(&in->shm.h->proc_hwm); }
 static struct usf_run *row_of(const struct stats *st) { return &shm_runs(st->in->shm.h)[st->run - 1]; }
 
-static uint64_t owner_word(uint32_t namespace, int32_t pid) { return (uint32_t)pid | (uint64_t)namespace << 32; }
-
-/* A row whose `usf run` was killed is free again.  Its pid alone is the claim, so that two never
+/* A row whose `usf run` was killed is free again.  Its owner alone is the claim, so that two never
  * take it at once; the state is for display. */
 static bool claim(struct usf_run *r, uint32_t namespace)
 {
     uint64_t owner = atomic_load(&r->owner);
-    if ((int32_t)owner > 0 && owner >> 32 != namespace) return false;      /* monitors free it when its container has ended */
+    if ((int32_t)owner > 0 && shm_run_namespace(owner) != namespace) return false;      /* monitors free it when its container has ended */
     if (shm_run_is_read(r, namespace)) return false;
-    if (!atomic_compare_exchange_strong(&r->owner, &owner, owner_word(namespace, getpid()))) return false;
+    if (!atomic_compare_exchange_strong(&r->owner, &owner, shm_run_owner(namespace, getpid()))) return false;
     atomic_store(&r->state, 1);
     atomic_store(&r->nr_procs, 0);
     atomic_store(&r->spin_sites, 0);

@@ -52,7 +52,7 @@ static bool is_dead(struct monitor *m, uint32_t name)
     if (namespace != m->shm.namespace) return is_dead_elsewhere(m, name, proc, namespace);
     if (proc == USF_NONE) return true;              /* our predecessor: we do not hold it */
     if (!shm_proc_is_alive(&m->sched.procs[proc])) return true;
-    if (name < LOCK_NAME_PROC && os_thread_ended(m->sched.procs[proc].pid, sched_thread_of(&m->sched, name - 1)->tid)) return true;
+    if (name < LOCK_NAME_PROC && monitor_thread_ended(&m->sched, name - 1)) return true;
     look_at_owner(m, name, proc);
     return false;
 }

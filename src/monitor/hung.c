@@ -34,6 +34,9 @@
 #define PATIENCE_NS 5000000000u /* for that, where the CPU is scarce */
 #define STOP_NS    1000000u     /* for a processor to notice the signal */
 
+/* ns since then; negative: another thread has begun anew since `now` was read. */
+static int64_t passed(uint64_t now, uint64_t then) { return (int64_t)(now - then); }
+
 static bool has_work(struct usf_header *h, uint32_t namespace)
 {
     bool sleeps = atomic_load(&h->monitor_asleep) & (USF_MONITOR_ASLEEP(namespace) | USF_MONITOR_NAPS(namespace));
@@ -63,15 +66,18 @@ static bool is_to_be_waited_for(struct usf_header *h, uint32_t namespace)
     bool owns = lock_owner(&h->lock) == LOCK_NAME_MONITOR + namespace;
     char first = os_thread_state(pid, pid), other = tid > 0 ? os_thread_state(pid, tid) : 0;
     bool runs = first == 'R' || other == 'R', unseen = !first && !other;
-    return (runs || (owns && unseen)) && os_now() - atomic_load(&sp->missed.since) < PATIENCE_NS && !is_in_policy(h, namespace);
+    bool patient = passed(os_now(), atomic_load(&sp->missed.since)) < (int64_t)PATIENCE_NS;
+    return (runs || (owns && unseen)) && patient && !is_in_policy(h, namespace);
 }
 
+/* The looks first: a thread that reads them before this, and `since` after it, finds that no time
+ * has passed. */
 static void begin_anew(struct usf_namespace *sp, uint64_t beat, uint64_t now)
 {
     struct usf_missed *m = &sp->missed;
-    atomic_store(&m->since, now);
-    atomic_store(&m->last, now);
     atomic_store(&m->looks, 0);
+    atomic_store(&m->last, now);
+    atomic_store(&m->since, now);
     atomic_store(&m->cpu_us, cpu_us(sp));
     atomic_store(&m->beat, beat);       /* last: until then others, who note the same, begin anew as well */
 }
@@ -92,8 +98,7 @@ bool monitor_shows_life(struct usf_namespace *sp)
     uint64_t now = os_now();
     int32_t pid = (int32_t)atomic_load(&sp->monitor);
     if (has_moved(sp, now)) return true;
-    int64_t silent = (int64_t)(now - atomic_load(&sp->missed.since));      /* negative: another has just begun anew */
-    return pid > 0 && silent < (int64_t)SILENT_NS && os_kill(pid, 0) != -ESRCH;
+    return pid > 0 && passed(now, atomic_load(&sp->missed.since)) < (int64_t)SILENT_NS && os_kill(pid, 0) != -ESRCH;
 }
 
 static bool is_hung(struct usf_header *h, uint32_t namespace)
@@ -109,8 +114,8 @@ static bool is_hung(struct usf_header *h, uint32_t namespace)
     /* Those that wait look each at their own times: a look that comes too early does not count, nor
      * put off the next. */
     uint64_t last = atomic_load(&m->last);
-    if (now - last >= LOOK_NS && atomic_compare_exchange_strong(&m->last, &last, now)) atomic_fetch_add(&m->looks, 1);
-    return atomic_load(&m->looks) >= HUNG_LOOKS && now - atomic_load(&m->since) >= HUNG_NS;
+    if (passed(now, last) >= (int64_t)LOOK_NS && atomic_compare_exchange_strong(&m->last, &last, now)) atomic_fetch_add(&m->looks, 1);
+    return atomic_load(&m->looks) >= HUNG_LOOKS && passed(now, atomic_load(&m->since)) >= (int64_t)HUNG_NS;
 }
 
 /* The pid is from the segment, which other users may write.  So a process is killed only if it has

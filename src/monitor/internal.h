@@ -20,7 +20,8 @@ struct watched {
 struct owner_look {
     uint32_t name;
     char state;                 /* of its thread */
-    uint64_t slices;            /* it has had, if it is traced */
+    uint64_t ran;               /* its slices if it is traced, its CPU time if it is runnable */
+    bool unbound;               /* ... which has not grown for so long that it was unbound */
     uint32_t helps;
     uint64_t since;             /* ... in that state */
     bool looked;                /* is it still the program that joined? */
@@ -92,6 +93,9 @@ void look_at_owner_elsewhere(struct monitor *m, uint32_t name, uint32_t proc, ui
 void end_stall(struct monitor *m);
 /* watch.c: the process of a task; 0: none. */
 int32_t monitor_pid_of(const struct sched *s, uint32_t task);
+/* Has the kernel thread that executes the task ended?  One that the task's thread has left before
+ * that does not count. */
+bool monitor_thread_ended(const struct sched *s, uint32_t task);
 /* Tell a thread to look at itself.  Not where it blocks the signal: that would stay pending, and a
  * program that waits for such signals itself would find it. */
 void monitor_preempt(const struct sched *s, uint32_t task);

@@ -8,6 +8,8 @@
  *   - It runs, and has been for seconds of its CPU time without giving the lock back: an operation
  *     of the policy that does not return.  Nothing can be done for its program; the others leave,
  *     and when it has ended the instance goes on under `coop`.
+ *   - It is runnable, and gets no CPU at all: a real-time program has the one that it is bound to.
+ *     It is unbound.
  *   - Stopped by a debugger, frozen, or if that does not help: the other processes leave the
  *     instance (h->stalled) and run unscheduled.  Their records are taken off once the lock moves
  *     again, and new processes may join. */
@@ -19,7 +21,8 @@
 
 #define STOPPED_NS   40000000u      /* two looks at least, and those who wait have done so for as long before */
 #define TRACED_NS    500000000u     /* by a tracer, which may not get a CPU for a while itself */
-#define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out */
+#define SLEEPS_NS    5000000000u    /* not stopped, but not running either: swapped out, or without a CPU */
+#define STARVED_NS   50000000u      /* runnable, and its CPU time has not grown: far longer than from tick to tick, at which it grows */
 #define ELSEWHERE_NS 3000000000u     /* in another container, which shows no sign of life: frozen, without a monitor; not just throttled */
 #define ELSEWHERE_LOOKS 20u
 #define LOOPS_NS     5000000000u     /* of CPU time, in one go with the lock: usf's own work takes milliseconds at most */
@@ -120,7 +123,7 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
     if (!owns(m, name)) return;
     int32_t tid = task != USF_NONE ? sched_thread_of(&m->sched, task)->tid : p->pid;
     char state = os_thread_state(p->pid, tid);
-    uint64_t slices = state == 't' ? os_thread_slices(p->pid, tid) : 0;
+    uint64_t ran = state == 't' ? os_thread_slices(p->pid, tid) : state == 'R' ? os_thread_cpu_ns(p->pid, tid) : 0;
     if (o->name != name) *o = (struct owner_look){.name = name, .first = now};
     if (now - o->first >= STOPPED_NS && !o->looked) {
         o->looked = true;
@@ -131,11 +134,16 @@ void look_at_owner(struct monitor *m, uint32_t name, uint32_t proc)
         declare_stalled(m, proc);
         return;
     }
-    if (o->state != state || state == 'R' || o->slices != slices) {
+    if (o->state != state || o->ran != ran || (state == 'R' && !ran)) {         /* 0: this kernel does not tell */
         o->state = state;
-        o->slices = slices;
+        o->ran = ran;
         o->since = now;
+        o->unbound = false;
         return;
+    }
+    if (state == 'R' && !o->unbound && task != USF_NONE && now - o->since >= STARVED_NS) {
+        o->unbound = true;
+        sched_unbind(&m->sched, task);
     }
     if (state == 'T' && now - o->since >= STOPPED_NS && o->helps < HELPS) {
         o->helps = help_out(m, p->pid, name) ? o->helps + 1 : HELPS;

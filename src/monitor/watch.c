@@ -29,14 +29,23 @@ void monitor_preempt(const struct sched *s, uint32_t task)
 
 static void preempt(void *sched, uint32_t task) { monitor_preempt(sched, task); }
 
+bool monitor_thread_ended(const struct sched *s, uint32_t task)
+{
+    int32_t pid = monitor_pid_of(s, task);
+    struct usf_thread *thread = sched_thread_of(s, task);
+    int32_t tid = thread->tid;
+    if (pid <= 0 || !os_thread_ended(pid, tid)) return false;
+    USF_POINT("monitor.ended");
+    return sched_thread_of(s, task) == thread && thread->tid == tid;
+}
+
 static char thread_state(void *arg, uint32_t task)
 {
     struct sched *s = arg;
     int32_t pid = monitor_pid_of(s, task), tid = sched_thread_of(s, task)->tid;
     if (!sched_is_ours(s, task)) return SCHED_ELSEWHERE;
     char st = pid > 0 ? os_look_at_thread(&looks, pid, tid).state : 0;
-    if (pid > 0 && (!st || st == 'Z') && os_thread_ended(pid, tid)) return 'X';
-    return st;
+    return (!st || st == 'Z') && monitor_thread_ended(s, task) ? 'X' : st;
 }
 
 /* Sleep until monitor_event changes.  Those who make tasks wait or put them on cores look at

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "runtime/runtime.h"
+#include "sched/carrier.h"
 
 /* ---- threads that are being born ---------------------------------------------------------------- */
 /* A new thread starts with its creator's hint, or with what its creator sets before it has attached
@@ -195,16 +196,17 @@ void rt_begin_attributes(struct rt_thread *t)
 uint32_t rt_hold_place(int32_t tid)
 {
     struct rt_thread *me = &rt_self;
-    uint32_t task = USF_NONE;
+    uint32_t home = USF_NONE;
     if (rt.sched.kernel) return USF_NONE;
     sched_crit_enter(&me->self);
     rt_list_lock();
     struct rt_thread *t = tid == 0 || tid == me->tid ? me : rt_thread_of(tid);
-    if (t) task = t->self.task;
+    uint32_t task = t ? t->self.task : USF_NONE;
+    if (task != USF_NONE) home = carrier_number_of_home(&rt.sched, &t->self, task);
     rt_list_unlock();
-    sched_hold_place(&rt.sched, &me->self, task);       /* not under the list's lock: it may look after the monitor */
+    sched_hold_place(&rt.sched, &me->self, home);       /* not under the list's lock: it may look after the monitor */
     sched_crit_leave(&rt.sched, &me->self);
-    return task;
+    return home;
 }
 
 /* Threads that have opted out are bound as they ask.  What other threads set for them is left for
@@ -239,8 +241,8 @@ static long call_setaffinity(struct gate_frame *f)
         bequeath((uintptr_t)tid, &got);
     }
     rt_list_unlock();
+    sched_end_hold(&rt.sched, held);
     set_place(me, changed, &hint);
-    if (held != changed && held != USF_NONE) sched_place_anew(&rt.sched, &me->self, held);     /* refused */
     sched_crit_leave(&rt.sched, &me->self);
     if (r == 0 && t == me && !rt.sched.kernel && rt_enter()) sched_move(&rt.sched, &me->self);
     return r;

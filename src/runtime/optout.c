@@ -85,8 +85,8 @@ static bool asks_for_real_time(const struct gate_frame *f)
     return is_real_time_policy(policy);
 }
 
-/* A deadline is promised only to who is bound to nothing.  Its task, which others do not bind until
- * the call has been refused. */
+/* A deadline is promised only to a thread that is bound to nothing.  Returns its number: no other
+ * thread binds it until the call has been refused. */
 static uint32_t unbind(int32_t tid)
 {
     struct rt_thread *me = &rt_self;
@@ -119,7 +119,7 @@ static long call_set_policy(struct gate_frame *f)
         else if (tid && tid != rt_self.tid) held = rt_hold_place(tid);      /* it may still be held, and has not opted out since */
         if (!real_time && f->nr == __NR_sched_setattr) rt_follow_nice(tid);
     }
-    if ((r || !real_time) && held != USF_NONE) sched_place_anew(&rt.sched, &rt_self.self, held);
+    if (r || !real_time) sched_end_hold(&rt.sched, held);
     rt_enter();     /* it has opted out for nothing if the call was refused */
     return r;
 }

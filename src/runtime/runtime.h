@@ -440,7 +440,7 @@ int32_t rt_first_process(void);             /* of that `usf run`; 0: none */
 /* affinity.c */
 void rt_install_affinity(void);
 void rt_note_cpuset(void);                  /* what this process may use, at its start */
-uint32_t rt_hold_place(int32_t tid);       /* sched_hold_place for a thread of this process; its task, or USF_NONE */
+uint32_t rt_hold_place(int32_t tid);       /* sched_hold_place for a kernel thread of this process; its number, or USF_NONE */
 void rt_follow_cpuset(uint64_t now);        /* a look whether that has changed */
 void rt_bequeath_hint(struct rt_thread *creator, uintptr_t tls);   /* before a clone */
 void rt_inherit_hint(struct rt_thread *t);                          /* the new thread */

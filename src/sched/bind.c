@@ -173,12 +173,32 @@ void bind_other(struct sched *s, uint32_t task, uint32_t core)
     if (is_bindable(s, t) && atomic_load(&thread->pinned) != USF_PINNED_HELD) bind_place(s, task, core, tid);
 }
 
-void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task)
+/* A thread that runs on without a core has the CPU of another task's core, or of a real-time program
+ * that leaves it no time at all.  `pinned` says UNKNOWN after that: whoever binds the thread at the
+ * same time may be the later one in the kernel, and the next binder corrects that. */
+void sched_unbind(struct sched *s, uint32_t task)
 {
-    if (task == USF_NONE || !core_enter(s, me)) return;
-    struct usf_task *t = &s->tasks[task];
-    if (t->proc == s->proc) atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_HELD);
+    struct usf_thread *thread = sched_thread_of(s, task);
+    int32_t tid = thread->tid;          /* before the process: see bind_other */
+    struct os_cpuset cpus;
+    if (!is_bindable(s, &s->tasks[task]) || atomic_load(&thread->pinned) == USF_PINNED_HELD) return;
+    own_mask(s, &s->tasks[task], &cpus);
+    os_setaffinity(tid, &cpus);
+    USF_POINT("sched.freed");
+    if (atomic_load(&thread->pinned) != USF_PINNED_HELD) atomic_store(&thread->pinned, USF_PINNED_UNKNOWN);
+}
+
+void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t thread)
+{
+    if (thread == USF_NONE || !core_enter(s, me)) return;
+    struct usf_thread *t = &s->threads[thread];
+    if (atomic_load(&t->claim) == s->proc + 1) atomic_store(&t->pinned, USF_PINNED_HELD);
     core_leave(s, me, &(struct wakes){0});
+}
+
+void sched_end_hold(struct sched *s, uint32_t thread)
+{
+    if (thread != USF_NONE) atomic_store(&s->threads[thread].pinned, USF_PINNED_UNKNOWN);
 }
 
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)

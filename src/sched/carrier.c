@@ -534,10 +534,11 @@ void carrier_flush(struct sched *s, struct sched_self *me)
     send(s, number);
 }
 
-/* The kernel thread has the mask of another task, unless it is bound to a core's CPU. */
+/* The kernel thread has the mask of another task, unless it is bound to a core's CPU, or held. */
 static void lose_mask(struct usf_thread *t)
 {
-    if (atomic_load_explicit(&t->pinned, memory_order_relaxed) >= USF_PINNED_HELD) atomic_store(&t->pinned, USF_PINNED_UNKNOWN);
+    uint32_t own = USF_NONE;
+    if (atomic_load_explicit(&t->pinned, memory_order_relaxed) == own) atomic_compare_exchange_strong(&t->pinned, &own, USF_PINNED_UNKNOWN);
 }
 
 void carrier_leave(struct sched *s, struct sched_self *me, uint64_t deadline)

@@ -117,6 +117,9 @@ static inline bool carrier_is_home(const struct sched_self *me) { return me->car
 /* Another thread has asked for it to be there from now on. */
 static inline bool carrier_is_asked_home(struct sched_self *me)
 { return USF_UNLIKELY(atomic_load_explicit(&me->keeps_home, memory_order_relaxed)) && me->carrier != me->home; }
+/* The number of that one; the thread has this task. */
+static inline uint32_t carrier_number_of_home(const struct sched *s, const struct sched_self *self, uint32_t task)
+{ return self->home ? (uint32_t)(self->home - s->carriers) : atomic_load(&s->tasks[task].thread); }
 /* Go there.  False: another thread is executed there. */
 bool carrier_try_home(struct sched *s, struct sched_self *me);
 /* The same, and wait for it, until the time (ns; 0: for as long as it takes).  The thread has given

@@ -20,10 +20,11 @@
 static bool is_contended(const struct sched *s, uint32_t core)
 { return s->pol.now < (atomic_load_explicit(&s->cores[core].contended, memory_order_relaxed) & ~PAUSE_BITS); }
 
+/* IN_KERNEL: its core was taken before it ran there. */
 void contend_judge(struct sched *s, const struct usf_task *t)
 {
-    uint32_t core = atomic_load(&((struct usf_task *)t)->core);
-    if (atomic_load(&((struct usf_task *)t)->state) != USF_TASK_RUNNING || core >= s->h->nr_cores || s->no_contention) return;
+    uint32_t core = atomic_load(&((struct usf_task *)t)->core), state = atomic_load(&((struct usf_task *)t)->state);
+    if ((state != USF_TASK_RUNNING && state != USF_TASK_IN_KERNEL) || core >= s->h->nr_cores || s->no_contention) return;
     uint64_t given = t->start_ns, now = os_now();
     struct usf_core *c = &s->cores[core];
     uint64_t was = atomic_load_explicit(&c->contended, memory_order_relaxed), pause = was & PAUSE_BITS, until = was & ~PAUSE_BITS;

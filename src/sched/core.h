@@ -216,7 +216,7 @@ enum lease_turn { LEASE_NONE, LEASE_GAVE, LEASE_NOBODY };
 enum lease_turn lease_yield(struct sched *s, struct sched_self *me);
 
 /* contend.c.  The task's thread has slept and runs now.  If it was given a core and ran late there,
- * the core is contended from now on.  Without the lock. */
+ * or lost the core before it ran, the core is contended from now on.  Without the lock. */
 void contend_judge(struct sched *s, const struct usf_task *t);
 /* Take contended cores out of `idle`, unless no core of `may` is in use.  False: none is left. */
 bool contend_avoid(struct sched *s, const uint64_t may[USF_CORE_WORDS], uint64_t idle[USF_CORE_WORDS]);
@@ -262,7 +262,8 @@ void bind_release(struct sched *s, uint32_t task, int32_t tid);
  * where another thread of the instance is. */
 void bind_spread(struct sched *s, struct sched_self *me, uint32_t core);
 
-/* Monitor: the core of a thread was taken that may be running, and has not noticed it. */
+/* Monitor: holds the lock.  The core of a thread was taken that may be running, and has not noticed
+ * it. */
 void watch_took_unseen(struct sched *s, uint32_t task);
 
 #endif

@@ -267,11 +267,12 @@ bool sched_attributes_can_be(struct sched *s, const struct sched_attributes *w);
 /* The calling thread goes to where it may run, if it runs elsewhere; to a core of its mask, if one
  * is idle. */
 void sched_move(struct sched *s, struct sched_self *me);
-/* A call is about to set or to read the mask of a thread of this process in the kernel: no other
- * thread binds it until sched_place_anew. */
-void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t task);
-/* Call after the thread's kernel mask has changed, or when it must change.  The thread belongs to
- * this process. */
+/* A call is about to set or to read the mask that a kernel thread of this process has in the kernel,
+ * whichever task it executes: it is not bound until sched_end_hold.  Then its mask is unknown, and
+ * whoever next places what it executes sets that anew.  USF_NONE: nothing. */
+void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t thread);
+void sched_end_hold(struct sched *s, uint32_t thread);
+/* Call after what the task's thread may run on has changed.  The thread belongs to this process. */
 void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task);
 /* The mask and affinity for a set of CPUs: one core, a whole cache or node, or the mask; none for
  * all of the instance's CPUs. */
@@ -493,8 +494,13 @@ static inline void sched_tell_monitor(struct usf_header *h)
 /* The calling thread has a core: it binds itself to that, or takes its own mask back. */
 void sched_place_self(struct sched *s, struct sched_self *me);
 
-/* Monitor: the thread that the core's word names has ended, and its process lives on. */
-void sched_lose_task(struct sched *s, uint32_t core, uint64_t word);
+/* Monitor: the thread that the core's word names seems to have ended, and its process lives on.
+ * state: as sched_watch has it; it is asked again, under the lock. */
+void sched_lose_task(struct sched *s, uint32_t core, uint64_t word, char (*state)(void *arg, uint32_t task), void *arg);
+
+/* Monitor, with the lock or without: the task's thread runs without a core, or does not get the CPU
+ * that it is bound to.  It may run on all CPUs of its own mask until it is bound again. */
+void sched_unbind(struct sched *s, uint32_t task);
 
 /* Monitor: processes died.  If one of them held the scheduler lock: take it and put right what it
  * left half done.  is_dead: is the holder of this lock name (owner.h) dead? */

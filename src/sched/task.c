@@ -122,14 +122,16 @@ void core_end_task(struct sched *s, uint32_t task)
     core_set_state(s, task, ~0u, USF_TASK_GONE);
 }
 
-/* Free a record that is GONE: called by its own thread, or for a dead process.  A free record names
- * no process: it must not look like a dead process's while another process claims it.  A thread
- * frees its own record only after it has released the lock: the lock's word names the record, which
- * must tell whether the owner is dead. */
-static void free_task(struct sched *s, uint32_t task)
+/* Free a record: called by its own thread, or for a dead process.  A thread frees its own record
+ * only after it has released the lock: the lock's word names the record, which must tell whether
+ * the owner is dead.  The claim is given up last: until then the record goes with its process. */
+static void free_task(struct sched *s, uint32_t task, unsigned from)
 {
-    s->tasks[task].proc = USF_NONE;
-    core_pass_state(&s->tasks[task], USF_TASK_GONE, USF_TASK_FREE);
+    struct usf_task *t = &s->tasks[task];
+    t->proc = USF_NONE;
+    core_pass_state(t, from, USF_TASK_FREE);
+    USF_POINT("sched.freed_task");
+    atomic_store(&t->claim, 0);
 }
 
 static void free_thread(struct sched *s, uint32_t thread)
@@ -142,19 +144,21 @@ static void free_thread(struct sched *s, uint32_t thread)
 static void free_both(struct sched *s, uint32_t task)
 {
     uint32_t thread = atomic_load(&s->tasks[task].thread);
-    free_task(s, task);
+    free_task(s, task, USF_TASK_GONE);
     free_thread(s, thread);
 }
 
-/* holds the lock.  The process is dead: none of its threads looks at its record any more. */
+/* holds the lock.  The process is dead: none of its threads looks at its record any more.  One may
+ * have died when it had claimed a record and not yet filled it in, or had freed it and not given
+ * the claim up: that is FREE or NEW, and `proc` does not name the process. */
 static void free_tasks(struct sched *s, uint32_t proc)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
-        if (s->tasks[i].proc != proc || (st != USF_TASK_GONE && st != USF_TASK_NEW)) continue;
-        if (st == USF_TASK_NEW) core_set_state(s, i, ~0u, USF_TASK_GONE);
-        free_task(s, i);
+        if (atomic_load(&s->tasks[i].claim) != proc + 1) continue;
+        if (st == USF_TASK_FREE) atomic_store(&s->tasks[i].claim, 0);
+        else if (st == USF_TASK_NEW || st == USF_TASK_GONE) free_task(s, i, st);
     }
     for (uint32_t i = 0; i < hwm; i++)
         if (atomic_load(&s->threads[i].claim) == proc + 1) free_thread(s, i);
@@ -187,9 +191,9 @@ static void remove_proc(struct sched *s, struct sched_self *me, uint32_t proc, b
     atomic_store(&p->state, USF_PROC_LEAVING);
     for (uint32_t i = 0; i < hwm; i++) {
         unsigned st = atomic_load(&s->tasks[i].state);
-        if (st == USF_TASK_FREE || s->tasks[i].proc != proc) continue;
+        if (atomic_load(&s->tasks[i].claim) != proc + 1) continue;
         if (i != me->task) kept++;
-        if (st == USF_TASK_NEW || st == USF_TASK_GONE) continue;    /* not (or no longer) known to the policy */
+        if (!usf_task_is_known(st)) continue;       /* not yet, or no longer, to the policy */
         remove_task(s, i, &k);
         USF_POINT("sched.removing");
         if (k.n >= WAKES_MAX - 4) wake_now(s, &k);
@@ -233,15 +237,23 @@ bool sched_leave(struct sched *s, struct sched_self *me, uint32_t *proc)
     return true;
 }
 
+/* A floating thread may have left its kernel thread since that was looked at, and that one have
+ * ended: then the task names another by now. */
+static bool has_ended(struct sched *s, uint32_t task, char (*state)(void *arg, uint32_t task), void *arg)
+{
+    uint32_t thread = atomic_load(&s->tasks[task].thread);
+    return state(arg, task) == 'X' && atomic_load(&s->tasks[task].thread) == thread;
+}
+
 /* The thread was killed alone (seccomp can do that), or ended by a system call that the gate does
  * not see. */
-void sched_lose_task(struct sched *s, uint32_t core, uint64_t word)
+void sched_lose_task(struct sched *s, uint32_t core, uint64_t word, char (*state)(void *arg, uint32_t task), void *arg)
 {
     struct sched_self me = {.task = USF_NONE};
     NO_WAKES(k);
     uint32_t task = core_task(word);
     if (!core_enter(s, &me)) return;
-    if (atomic_load(&s->cores[core].word) == word && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING) {
+    if (atomic_load(&s->cores[core].word) == word && atomic_load(&s->tasks[task].state) == USF_TASK_RUNNING && has_ended(s, task, state, arg)) {
         remove_task(s, task, &k);
         free_both(s, task);
         core_fill_all(s, &k);
@@ -275,7 +287,7 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
     if (!atomic_compare_exchange_strong(&s->leaving, &stays, SCHED_LEFT)) return;
     for (uint32_t i = 0; i < hwm; i++) {
         struct usf_task *t = &s->tasks[i];
-        if (t->proc != proc || atomic_load(&t->state) == USF_TASK_FREE) continue;
+        if (t->proc != proc || atomic_load(&t->claim) != proc + 1) continue;
         os_setaffinity(sched_thread_of(s, i)->tid, cpus);
         core_rouse(sched_thread_of(s, i));
     }
@@ -287,15 +299,17 @@ void sched_desert(struct sched *s, const struct os_cpuset *cpus)
 /* ---- threads ---------------------------------------------------------------------------------- */
 
 /* Claim a free record of the table of tasks, or of that of threads, which is as long.  word: that of
- * its first record; the word of a free record is 0, and becomes `as`.  The search begins at number
+ * its first record; the word of a free record is 0, and becomes the process + 1, so that the record
+ * is the process's from that moment on, whenever the thread dies.  The search begins at number
  * `start`.  USF_NONE: there is no room. */
-static uint32_t claim(struct sched *s, _Atomic uint32_t *word, size_t size, uint32_t start, uint32_t as)
+static uint32_t claim(struct sched *s, _Atomic uint16_t *word, size_t size, uint32_t start, uint32_t proc)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (;;) {
         for (uint32_t n = 0; n < hwm; n++) {
-            uint32_t i = (start + n) % hwm, free = 0;
-            _Atomic uint32_t *at = (_Atomic uint32_t *)((char *)word + i * size);
+            uint32_t i = (start + n) % hwm;
+            _Atomic uint16_t *at = (_Atomic uint16_t *)((char *)word + i * size);
+            uint16_t free = 0, as = (uint16_t)(proc + 1);
             if (atomic_load_explicit(at, memory_order_relaxed) == 0 && atomic_compare_exchange_strong(at, &free, as)) return i;
         }
         if (hwm >= s->h->max_tasks || shm_reserve_tasks(s->h, s->shm_dir, hwm + USF_TASK_CHUNK)) return USF_NONE;
@@ -303,19 +317,20 @@ static uint32_t claim(struct sched *s, _Atomic uint32_t *word, size_t size, uint
     }
 }
 
-_Static_assert(USF_TASK_FREE == 0, "claim looks for 0");
-
-static uint32_t claim_record(struct sched *s)
+static uint32_t claim_record(struct sched *s, uint32_t proc)
 {
     uint32_t start = atomic_load_explicit(&s->next_record, memory_order_relaxed);
-    uint32_t i = claim(s, &s->tasks->state, sizeof *s->tasks, start, USF_TASK_NEW);
-    if (i != USF_NONE) atomic_store_explicit(&s->next_record, i + 1, memory_order_relaxed);
+    uint32_t i = claim(s, &s->tasks->claim, sizeof *s->tasks, start, proc);
+    if (i == USF_NONE) return i;
+    USF_POINT("sched.claimed_task");
+    core_pass_state(&s->tasks[i], USF_TASK_FREE, USF_TASK_NEW);
+    atomic_store_explicit(&s->next_record, i + 1, memory_order_relaxed);
     return i;
 }
 
 /* Most often the one of the task's number is free. */
 static uint32_t claim_thread(struct sched *s, uint32_t task, uint32_t proc)
-{ return claim(s, &s->threads->claim, sizeof *s->threads, task, proc + 1); }
+{ return claim(s, &s->threads->claim, sizeof *s->threads, task, proc); }
 
 /* Both records are the thread's own until it enters the scheduler. */
 static void fill_records(struct sched *s, struct sched_self *me, uint32_t id, uint32_t number, int32_t tid, const char *name)
@@ -354,7 +369,8 @@ static void begin_task(struct sched *s, struct sched_self *me, uint32_t id, stru
      * final. */
     t->proc = s->proc;
     t->pol.group = s->procs[s->proc].group;
-    atomic_store(&thread->claim, s->proc + 1);
+    atomic_store(&t->claim, (uint16_t)(s->proc + 1));
+    atomic_store(&thread->claim, (uint16_t)(s->proc + 1));
     atomic_store(&thread->born, id + 1);
     me->task = id;
     if (s->carriers) carrier_begin(s, me);
@@ -370,23 +386,21 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
 {
     NO_WAKES(k);
     sched_crit_enter(me);
-    uint32_t id = claim_record(s);
+    uint32_t proc = s->proc, id = proc != USF_NONE ? claim_record(s, proc) : USF_NONE;
     if (id == USF_NONE) {
-        sched_crit_leave(s, me);
-        return -EAGAIN;
-    }
-    USF_POINT("sched.new");
-    struct usf_task *t = &s->tasks[id];
-    uint32_t proc = s->proc, number = proc != USF_NONE ? claim_thread(s, id, proc) : USF_NONE;
-    if (number == USF_NONE) {
-        core_pass_state(t, USF_TASK_NEW, USF_TASK_FREE);
         sched_crit_leave(s, me);
         return proc == USF_NONE ? -ESTALE : -EAGAIN;       /* the process is just being taken off; or there is no room */
     }
+    USF_POINT("sched.new");
+    uint32_t number = claim_thread(s, id, proc);
+    if (number == USF_NONE) {
+        free_task(s, id, USF_TASK_NEW);
+        sched_crit_leave(s, me);
+        return -EAGAIN;
+    }
     fill_records(s, me, id, number, tid, name);
     if (!core_enter(s, me)) {
-        t->proc = USF_NONE;
-        core_pass_state(t, USF_TASK_NEW, USF_TASK_FREE);
+        free_task(s, id, USF_TASK_NEW);
         free_thread(s, number);
         sched_crit_leave(s, me);
         return -ESTALE;
@@ -427,7 +441,7 @@ void sched_detach(struct sched *s, struct sched_self *me, bool ends)
     USF_POINT("sched.detached");
     carrier_forget(s, task);
     if (carrier_is_home(me)) free_both(s, task);
-    else free_task(s, task);            /* the kernel thread that it began as executes another thread */
+    else free_task(s, task, USF_TASK_GONE);     /* the kernel thread that it began as executes another thread */
     me->task = USF_NONE;
     if (successor != USF_NONE) core_wake(s, successor, true);   /* last: the successor waits for this thread's end from here on */
 }

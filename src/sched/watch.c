@@ -6,8 +6,8 @@
  * thread looks for a spin-wait, and gives way once the progress guarantee is due.  It takes cores:
  * those that are released provisionally for longer than `lend`, those of threads that sleep in a
  * call that the gate did not see, and those of unresponsive threads, which mask all signals or are
- * not run by the kernel. Such a thread goes on without a core, beside the next owner, until it
- * comes to a scheduling point. */
+ * not run by the kernel. Such a thread goes on without a core, where the kernel places it,
+ * until it comes to a scheduling point. */
 #include "policy/policy.h"
 #include "sched/core.h"
 #include "sched/times.h"
@@ -62,7 +62,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     m->looked[core] = now;
     char st = state(arg, core_task(w));
     if (st == 'X') {
-        sched_lose_task(s, core, w);
+        sched_lose_task(s, core, w, state, arg);
         return false;
     }
     if (st == 'S' || st == 'D' || st == 'T' || st == 't') {
@@ -186,15 +186,24 @@ static void look_at_kernel_run(struct sched *s, void (*preempt)(void *, uint32_t
     if (last != USF_NONE) s->watch->next_by_kernel = last + 1;
 }
 
-/* Note a task whose core was taken while its thread slept (in a page fault, in a call that has no
- * handler, stopped), or while it ran, because its process has lost the core.  The thread goes on
- * without a scheduling point, beside the core's new owner, until a signal makes it queue. */
-void watch_took_unseen(struct sched *s, uint32_t task)
+static void note_unseen(struct sched *s, uint32_t task)
 {
     struct sched_watcher *m = s->watch;
     if (!sched_is_ours(s, task)) return;
-    if (m->nr_unseen == SCHED_UNSEEN_MAX) return;   /* the others queue at their next call */
+    if (m->nr_unseen == SCHED_UNSEEN_MAX)           /* the first has slept for longest; it queues at its next call */
+        __builtin_memmove(m->unseen, m->unseen + 1, --m->nr_unseen * sizeof *m->unseen);
     m->unseen[m->nr_unseen++] = (struct sched_unseen){.task = task, .lost_in_calls = core_counted(&s->tasks[task].n.lost_in_calls)};
+}
+
+/* The task's core was taken while its thread slept (in a page fault, in a call that has no handler,
+ * stopped), or while it ran: it is unresponsive, or its process has lost the core.  The thread goes
+ * on without a scheduling point, until a signal makes it queue.  It is not bound to the core's CPU
+ * meanwhile: that is another task's, and a real-time program may keep the thread from ever running
+ * there. */
+void watch_took_unseen(struct sched *s, uint32_t task)
+{
+    sched_unbind(s, task);
+    note_unseen(s, task);
 }
 
 /* A new monitor does not know the list of the last one: it notes all tasks without a core. */
@@ -202,7 +211,7 @@ void sched_watch_begin(struct sched *s)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm);
     for (uint32_t i = 0; i < hwm; i++)
-        if (atomic_load(&s->tasks[i].state) == USF_TASK_IN_KERNEL) watch_took_unseen(s, i);
+        if (atomic_load(&s->tasks[i].state) == USF_TASK_IN_KERNEL) note_unseen(s, i);
 }
 
 static bool is_unseen(struct sched *s, const struct sched_unseen *u)
@@ -211,11 +220,13 @@ static bool is_unseen(struct sched *s, const struct sched_unseen *u)
     return atomic_load(&t->state) == USF_TASK_IN_KERNEL && core_counted(&t->n.lost_in_calls) == u->lost_in_calls;
 }
 
-/* Signal those that were awake at two looks: they are not just on their way to a call. */
-static void look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
+/* Signal those that were awake at two looks: they are not just on their way to a call.  True: some
+ * were awake now. */
+static bool look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), char (*state)(void *, uint32_t), void *arg)
 {
     struct sched_watcher *m = s->watch;
     uint32_t kept = 0;
+    bool any = false;
     for (uint32_t i = 0; i < m->nr_unseen; i++) {
         struct sched_unseen u = m->unseen[i];
         if (!is_unseen(s, &u)) continue;
@@ -223,8 +234,10 @@ static void look_at_unseen(struct sched *s, void (*preempt)(void *, uint32_t), c
         if (awake && u.awake) preempt(arg, u.task);
         u.awake = awake;
         m->unseen[kept++] = u;
+        any = any || awake;
     }
     m->nr_unseen = kept;
+    return any;
 }
 
 /* ---- give_way_at ------------------------------------------------------------------------------- */
@@ -321,11 +334,12 @@ uint64_t sched_watch(struct sched *s, void (*preempt)(void *arg, uint32_t task),
     uint64_t now = os_now(), next = WATCH_TICK_NS;
     if (s->kernel) return sample_running(s, preempt, state, arg);
     s->watch->any_astray = sched_watch_binding(s, s->watch->astray);
-    look_at_unseen(s, preempt, state, arg);
+    bool awake = look_at_unseen(s, preempt, state, arg);
     if (!atomic_load(&s->h->nr_ready)) {
         __builtin_memset(s->watch->starving, 0, sizeof s->watch->starving);
         if (bind_is_over(s, now) && core_enter(s, &me)) core_leave(s, &me, &k);
-        if (wake_parked(s, now) || s->watch->nr_unseen) {
+        /* One that sleeps is looked at again when a task runs or waits. */
+        if (wake_parked(s, now) || awake) {
             s->watch->quiet = 0;
             tick_of_busy(s);
             return WATCH_BUSY_NS;

@@ -5,7 +5,8 @@
 
 #include "sched/sched.h"
 
-/* A task whose core the monitor took because its thread slept in the kernel unseen. */
+/* A task whose core the monitor took because its thread slept in the kernel unseen.  The list has
+ * those that were taken last, in this order. */
 struct sched_unseen {
     uint32_t task;
     bool awake;                 /* at the last look */

@@ -82,7 +82,7 @@ void sharing_end_runs(struct usf_header *h, uint32_t namespace)
     for (uint32_t i = 0; i < h->max_runs; i++) {
         struct usf_run *r = &shm_runs(h)[i];
         uint64_t owner = atomic_load(&r->owner);
-        if (!owner || owner >> 32 != namespace) continue;
+        if (!owner || shm_run_namespace(owner) != namespace) continue;
         atomic_store(&r->state, 0);
         atomic_store(&r->owner, 0);
     }
@@ -199,9 +199,14 @@ bool sharing_seize_namespace(const struct shm *m, uint32_t namespace)
 void sharing_release_namespace(const struct shm *m, uint32_t namespace)
 { os_lock_bytes(m->fd, F_UNLCK, FIRST_BYTE + namespace, 1); }
 
+uint64_t shm_run_owner(uint32_t namespace, int32_t pid)
+{ return (uint32_t)pid | (uint64_t)(uint16_t)namespace << 32 | (uint64_t)(uint16_t)os_start_time(pid) << 48; }
+
 bool shm_run_is_read(const struct usf_run *r, uint32_t namespace)
 {
     uint64_t owner = atomic_load(&r->owner);
     int32_t pid = (int32_t)owner;
-    return pid > 0 && owner >> 32 == namespace && os_kill(pid, 0) != -ESRCH;
+    if (pid <= 0 || shm_run_namespace(owner) != namespace || os_kill(pid, 0) == -ESRCH) return false;
+    uint16_t is = (uint16_t)os_start_time(pid), was = (uint16_t)(owner >> 48);
+    return !is || !was || is == was;    /* 0: /proc does not tell */
 }

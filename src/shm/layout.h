@@ -131,7 +131,8 @@ struct usf_thread {
     _Atomic int32_t tid;        /* its id in its process's pid namespace; may be looked at when it has ended */
     _Atomic uint32_t bursts_seen;   /* `bursts` of its task when the monitor last looked */
     _Atomic uint32_t owner;     /* task + 1 that it executes, or that goes on here */
-    _Atomic uint32_t claim;     /* process + 1 whose thread it is; 0: free */
+    _Atomic uint16_t claim;     /* process + 1 whose thread it is; 0: free */
+    uint16_t reserved_0;
     _Atomic uint32_t stays;     /* enum usf_stays: why the thread that began here does not leave it */
     _Atomic uint32_t born;      /* task + 1 of the thread that began here; 0: none, or it has ended */
     uint32_t reserved;
@@ -148,14 +149,16 @@ struct usf_task {
                                    owner where docs/locking.md says so */
     _Atomic uint32_t core;      /* core it runs on, or USF_NONE */
     _Atomic uint32_t pending_wake; /* 1: a wake came while it was not blocked; the next block returns */
-    _Atomic uint32_t proc;      /* index in the process table; may be looked at when the task has ended.  (Its group is
-                                   pol.group.) */
+    _Atomic uint32_t proc;      /* index in the process table, once the record is filled in; may be looked at when the
+                                   task has ended.  (Its group is pol.group.) */
     _Atomic uint16_t wait_kind; /* enum usf_wait_kind, for `usf ps` */
     _Atomic uint16_t waits;     /* how often its thread has begun to wait for a futex, by and by from 0 again; written by that thread */
     _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
     uint64_t start_ns;          /* when put on its core */
-    _Atomic uint32_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
+    _Atomic uint16_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
                                    owner before it offers its turn */
+    _Atomic uint16_t claim;     /* process + 1 whose thread has taken the record, before any other word of it is
+                                   written; 0: the record is FREE, and any thread may take it */
     _Atomic uint32_t bursts;    /* times that it became BY_KERNEL, and came back from a system call as that */
     _Atomic uint64_t since_ns;  /* when `state` last changed: for `usf ps --why`; estimate, relaxed */
     _Atomic uint64_t release;   /* USF_RELEASE_* | number << 2: by its own thread in a system call that may block */
@@ -306,10 +309,11 @@ struct usf_run {
     _Atomic uint32_t state;     /* for display: 0 free, 1 in use */
     uint32_t reserved0;
     union {
-        _Atomic uint64_t owner; /* both words below: claimed by one compare-and-swap; 0: free */
+        _Atomic uint64_t owner; /* all below: claimed by one compare-and-swap; 0: free */
         struct {
             int32_t pid;        /* of the `usf run` that reads it */
-            uint32_t namespace; /* whose pid that is */
+            uint16_t namespace; /* whose pid that is */
+            uint16_t start;     /* end of its start time, as the pid may be another process's later; 0: not known */
         };
     };
     _Atomic uint64_t nr_procs, spin_sites, unpatched, stays, stays_why;    /* of its processes that have ended, summed up */
@@ -503,9 +507,9 @@ struct usf_header {
     F(usf_group, state) F(usf_group, proc) F(usf_group, name) F(usf_group, kind) F(usf_group, borrowed) F(usf_group, reclaimed) F(usf_group, pol) F(usf_group, wants) F(usf_group, gone) \
     F(usf_thread, park) F(usf_thread, parked) F(usf_thread, pinned) F(usf_thread, tid) F(usf_thread, bursts_seen) F(usf_thread, burst_cpu_ns) F(usf_thread, owner) F(usf_thread, claim) F(usf_thread, stays) F(usf_thread, born) \
     F(usf_task, thread) F(usf_task, state) F(usf_task, core) F(usf_task, pending_wake) F(usf_task, proc) F(usf_task, wait_kind) F(usf_task, waits) F(usf_task, wait_addr) F(usf_task, start_ns) \
-    F(usf_task, why) F(usf_task, since_ns) \
+    F(usf_task, why) F(usf_task, claim) F(usf_task, since_ns) \
     F(usf_task, pol) F(usf_task, name) F(usf_task, n) F(usf_task, bursts) F(usf_task, release) \
-    F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \
+    F(usf_run, state) F(usf_run, pid) F(usf_run, namespace) F(usf_run, start) F(usf_run, nr_procs) F(usf_run, spin_sites) F(usf_run, unpatched) F(usf_run, stays) F(usf_run, stays_why) \
     F(usf_run, n) F(usf_run, tail) \
     F(usf_counters, switches) F(usf_counters, blocks) F(usf_counters, wakes) F(usf_counters, yields) \
     F(usf_counters, spin_yields) F(usf_counters, preemptions) F(usf_counters, lost_in_calls) \
@@ -574,6 +578,7 @@ _Static_assert(offsetof(struct usf_header, idle) % USF_CACHELINE == 0, "idle bit
 _Static_assert(sizeof(struct usf_counters) == 112, "size of struct usf_counters");
 _Static_assert(USF_CORES_MAX != 256 || (sizeof(struct usf_pol_task) == 128 && sizeof(struct usf_pol_core) == 184 &&
                sizeof(struct usf_pol_group) == 4320), "sizes of the policy's records");
+_Static_assert(USF_MAX_PROCS < UINT16_MAX, "usf_task.claim and usf_thread.claim");
 _Static_assert(USF_MAX_NAMESPACES <= 16, "bit sets of pid namespaces are one word, or half of one");
 _Static_assert(USF_MAX_CORES % 64 == 0, "bit sets of cores have whole words");
 _Static_assert(USF_CORES_MAX != 256 || USF_MAX_TASKS <= 1u << 16, "usf_lease names them by 16 bits; the simulator makes no leases");

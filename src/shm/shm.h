@@ -138,6 +138,9 @@ void shm_discard_condemned(struct shm *m, const char *dir);
  * it mapped: then -EBUSY.  why says what was done or who uses it. */
 int  shm_remove_unusable(const char *dir, const char *name, char *why, size_t cap);
 
+/* usf_run.owner of a process in this pid namespace, which is the caller's. */
+uint64_t shm_run_owner(uint32_t namespace, int32_t pid);
+static inline uint32_t shm_run_namespace(uint64_t owner) { return (uint16_t)(owner >> 32); }
 /* Is the row read by a `usf run` that is alive in this pid namespace, which is the caller's? */
 bool shm_run_is_read(const struct usf_run *r, uint32_t namespace);
 

@@ -22,10 +22,15 @@
 #include "sched/times.h"
 #include "sync/internal.h"
 
-/* The thread's core is its own for so long, unless another task wants it.  False: one does. */
-static bool stay_until(struct sync *y, uint64_t until)
+/* Times are compared as differences: the counter of cycles begins anew when the machine has been
+ * suspended to memory, and a later value would be waited for as long as the machine had run. */
+
+/* The thread's core is its own for so many cycles, unless another task wants it.  False: one
+ * does. */
+static bool stay_for(struct sync *y, uint64_t cycles)
 {
-    while (os_cycles() < until) {
+    uint64_t start = os_cycles();
+    while (os_cycles() - start < cycles) {
         if (sched_core_is_wanted(y->sched)) return false;
         os_pause();
     }
@@ -62,12 +67,12 @@ void sync_delay_at_lock(struct sync *y, struct sync_self *me, const uint32_t *ad
         l->cold--;
         l->hot = 0;
     }
-    uint64_t until = l->hot < HOT_WAITS ? 0 : now + ((uint64_t)DELAY_CYCLES << (l->hot - HOT_WAITS));
-    if (until && !is_in_use(addr)) {
+    uint64_t delay = l->hot < HOT_WAITS ? 0 : (uint64_t)DELAY_CYCLES << (l->hot - HOT_WAITS);
+    if (delay && !is_in_use(addr)) {
         l->cold = DELAY_COLD_WAITS;
-        until = 0;
+        delay = 0;
     }
-    while (now < until && stay_until(y, now + DELAY_CYCLES) && is_in_use(addr)) now = os_cycles();
+    while (os_cycles() - now < delay && stay_for(y, DELAY_CYCLES) && is_in_use(addr)) {}
     l->left = os_cycles();
 }
 
@@ -119,10 +124,10 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
         return;
     }
     if (!w || w->by == USF_NONE) return;
-    uint64_t now = os_cycles(), until = now + ((uint64_t)FUTILE_DELAY_CYCLES << o->doubled), release = 0, since = now;
+    uint64_t start = os_cycles(), delay = (uint64_t)FUTILE_DELAY_CYCLES << o->doubled, release = 0, since = start;
     bool yields = o->doubled;       /* an earlier wake-up of this thread was futile */
     unsigned i = 0;
-    for (; now < until; i++, now = os_cycles()) {
+    for (; os_cycles() - start < delay; i++) {
         bool wanted = sched_core_is_wanted(y->sched), others = wanted && yields && sched_only_own_wait(y->sched, me->sched);
         if (wanted && !others) break;
         if (others) yields = sched_yield_core(y->sched, me->sched, false);

@@ -113,6 +113,7 @@ static void add_task(uint32_t i, uint32_t proc, struct wakes *k)
     struct usf_task *t = &S.tasks[i];
     memset(t, 0, sizeof *t);
     t->proc = proc;
+    t->claim = (uint16_t)(proc + 1);
     t->core = USF_NONE;
     t->thread = i;
     S.threads[i].pinned = USF_NONE;

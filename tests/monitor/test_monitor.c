@@ -171,6 +171,23 @@ static int test_reuse(void)
     return check_end();
 }
 
+/* A row of statistics whose `usf run` was killed, and whose pid is another process's by now. */
+static int test_row(void)
+{
+    test_make(0);
+    struct usf_run *r = shm_runs(test_shm.h);
+    uint64_t owner = shm_run_owner(0, getpid());
+    atomic_store(&r->owner, owner);
+    EXPECT(shm_run_is_read(r, 0) && !shm_run_is_read(r, 1));
+    EXPECT(!(owner >> 48) || r->start == (uint16_t)os_start_time(getpid()));
+    atomic_store(&r->owner, (uint32_t)owner);       /* its start time is not known */
+    EXPECT(shm_run_is_read(r, 0));
+    r->start = (uint16_t)(os_start_time(getpid()) ^ 0x8000);
+    EXPECT(!shm_run_is_read(r, 0));
+    ends(test_monitor(false));
+    return check_end();
+}
+
 static int test_single(void)
 {
     test_make(0);
@@ -553,11 +570,36 @@ static int test_starved(void)
     return check_end();
 }
 
+/* Another thread, which read the clock later, begins to count anew: the monitor has just shown life. */
+static int test_anew(void)
+{
+    test_make(0);
+    struct usf_namespace *sp = &test_shm.h->namespace[0];
+    pid_t monitor = stand_in(false);
+    atomic_store(&sp->monitor_pid, monitor);
+    atomic_store(&test_shm.h->lock_stuck, 1);
+    EXPECT_EQ(monitor_end_hung(test_shm.h, 0, NULL), 0);       /* begins to count */
+    atomic_store(&sp->missed.looks, 100);
+    atomic_store(&sp->missed.since, os_now() + 50 * SECOND);
+    EXPECT_EQ(monitor_end_hung(test_shm.h, 0, NULL), 0);
+    atomic_store(&sp->missed.looks, 3);
+    atomic_store(&sp->missed.since, os_now() - SECOND);
+    atomic_store(&sp->missed.last, os_now() + 50 * SECOND);
+    EXPECT_EQ(monitor_end_hung(test_shm.h, 0, NULL), 0);
+    EXPECT(waitpid(monitor, NULL, WNOHANG) == 0, "it was ended");
+    kill(monitor, SIGKILL);
+    waitpid(monitor, NULL, 0);
+    atomic_store(&sp->monitor, 0);
+    atomic_store(&test_shm.h->lock_stuck, 0);
+    ends(test_monitor(false));
+    return check_end();
+}
+
 static const struct { const char *name; int (*run)(void); } all[] = {
-    {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"single", test_single},
+    {"deaths", test_deaths}, {"polled", test_polled}, {"reuse", test_reuse}, {"row", test_row}, {"single", test_single},
     {"idle", test_idle}, {"linger", test_linger}, {"progress", test_progress}, {"provisional", test_provisional}, {"naps", test_naps},
     {"lock", test_lock}, {"daemon", test_daemon}, {"revive", test_revive}, {"exec", test_exec},
-    {"hung", test_hung}, {"blind", test_blind}, {"starved", test_starved}, {"silent", test_silent}, {"looks", test_looks},
+    {"hung", test_hung}, {"blind", test_blind}, {"starved", test_starved}, {"anew", test_anew}, {"silent", test_silent}, {"looks", test_looks},
 };
 
 int main(int argc, char **argv)

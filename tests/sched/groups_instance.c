@@ -85,6 +85,7 @@ uint32_t add_task(struct sched *s)
     atomic_store(&s->threads[i].pinned, USF_NONE);
     s->threads[i].tid = NO_THREAD;
     t->proc = s->proc;
+    t->claim = (uint16_t)(s->proc + 1);
     t->pol = (struct usf_pol_task){.id = i, .group = first_of(s), .last_core = USF_NONE};
     group(s, t->pol.group)->nr_tasks++;
     s->ops.task_add(&s->pol, i);

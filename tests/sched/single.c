@@ -1,4 +1,4 @@
-/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
+/* tests/sched/single.c rejoin|kernel-run|bursts|keep|place|self|refused|mask|looks|sleeps|crowd|moved|unbound - exact situations of one process and few threads.  SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "../check.h"
 #include "os/os.h"
+#include "sched/core.h"
 #include "sched/owner.h"
 #include "sched/watch.h"
 #include "shm/shm.h"
@@ -305,7 +306,7 @@ static void place(const struct os_cpuset *cpus)
     CHECK(sched_follow_cpus(&s, &me, choose));
     pthread_join(t, NULL);
     CHECK(is_own_mask(cpus) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == USF_NONE);
-    sched_hold_place(&s, &me, me.task);
+    sched_hold_place(&s, &me, atomic_load(&task->thread));
     CHECK(os_setaffinity(0, &one) == 0);
     for (int i = 0; i < 3; i++) CHECK(!sched_watch_binding(&s, astray) && is_own_mask(&one));
     sched_place_anew(&s, &me, me.task);
@@ -324,7 +325,7 @@ static void place_self(const struct os_cpuset *cpus)
     atomic_store(&shm.h->binding, USF_BOUND);
     sched_place_self(&s, &me);
     CHECK(is_own_mask(&one) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == atomic_load(&task->core));
-    sched_hold_place(&s, &me, me.task);     /* which ends the mode, as nothing has waited */
+    sched_hold_place(&s, &me, atomic_load(&task->thread));      /* which ends the mode, as nothing has waited */
     sched_place_self(&s, &me);
     CHECK(is_own_mask(&one));
     atomic_store(&sched_thread_of(&s, me.task)->pinned, USF_PINNED_UNKNOWN);
@@ -526,6 +527,117 @@ static void sleeps(const struct os_cpuset *cpus)
     sched_detach(&s, &me, false);
 }
 
+/* The kernel thread that was looked at has ended, but the task's thread has left it just before. */
+static uint32_t home, elsewhere;
+static char ended_elsewhere(void *arg, uint32_t task)
+{
+    (void)arg;
+    states++;
+    if (home != elsewhere) atomic_store(&s.tasks[task].thread, atomic_load(&s.tasks[task].thread) == home ? elsewhere : home);
+    return 'X';
+}
+
+static void look_at_ended(void)
+{
+    watcher.seen[0].since = os_now() - 2 * MS;
+    watcher.looked[0] = watcher.seen[0].signalled = states = 0;
+    sched_watch(&s, count_preempt, ended_elsewhere, NULL);
+}
+
+static void moved(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t t;
+    (void)cpus;
+    begin_watch(&me, &t);
+    home = atomic_load(&s.tasks[me.task].thread);
+    elsewhere = home + 2;
+    look_at_ended();
+    CHECK(states == 2 && atomic_load(&s.tasks[me.task].thread) == home);
+    CHECK(core_task(atomic_load(&s.cores[0].word)) == me.task && atomic_load(&s.tasks[me.task].state) == USF_TASK_RUNNING);
+    elsewhere = home;
+    look_at_ended();
+    CHECK(states == 2 && atomic_load(&s.tasks[me.task].state) == USF_TASK_FREE);
+    pthread_join(t, NULL);
+}
+
+/* Many threads sleep in calls when the monitor begins.  It knows of one that loses its core after that, and signals it when it is awake; it
+ * sleeps when all sleep and no core is in use. */
+static bool is_awake;
+static char watched_is_awake(void *arg, uint32_t task) { (void)arg; return is_awake && task == watched ? 'R' : 'S'; }
+
+static void crowd(const struct os_cpuset *cpus)
+{
+    static struct sched_self asleep[SCHED_UNSEEN_MAX + 8];
+    struct sched_self me = {.task = USF_NONE};
+    pthread_t t;
+    (void)cpus;
+    for (unsigned i = 0; i < sizeof asleep / sizeof *asleep; i++) {
+        asleep[i].task = USF_NONE;
+        CHECK(sched_attach(&s, &asleep[i], tid(), "asleep") == 0);
+        sched_leave_core(&s, &asleep[i], true);
+    }
+    begin_watch(&me, &t);
+    watched = me.task;
+    told = 'S';
+    look_after(3 * MS, 2 * MS, MS);
+    look_after(4 * MS, MS, MS);
+    CHECK(atomic_load(&s.tasks[me.task].state) == USF_TASK_IN_KERNEL);
+    pthread_join(t, NULL);
+    is_awake = true;
+    signalled = 0;
+    for (int i = 0; i < 2; i++) CHECK(sched_watch(&s, count_watched, watched_is_awake, NULL) == WATCH_BUSY_NS);
+    CHECK(signalled == 1);
+    is_awake = false;
+    unsigned looks = 0;
+    while (looks < 2 * WATCH_QUIET && sched_watch(&s, count_watched, watched_is_awake, NULL) != UINT64_MAX) looks++;
+    CHECK(looks < 2 * WATCH_QUIET && signalled == 1);
+    for (unsigned i = 0; i < sizeof asleep / sizeof *asleep; i++) sched_detach(&s, &asleep[i], false);
+    sched_detach(&s, &me, false);
+}
+
+/* It runs on with all CPUs of its process: a real-time program may keep it from ever running on the one that it was bound to.  A thread that
+ * lost its core before it ran there makes the core contended. */
+static void unbound(const struct os_cpuset *cpus)
+{
+    struct sched_self me = {.task = USF_NONE};
+    struct os_cpuset one = {0};
+    pthread_t holder, t;
+    if (s.h->nr_cores < 2) return;      /* there is no other CPU to go to */
+    s.h->progress_ns = 200 * MS;
+    CHECK(pthread_create(&holder, NULL, hold_core_1, NULL) == 0);
+    while (!atomic_load(&looked)) usleep(100);
+    begin_watch(&me, &t);
+    struct usf_task *task = &s.tasks[me.task];
+    CHECK(atomic_load(&task->core) == 0);
+    os_cpu_set(&one, s.cores[0].pol.cpu);
+    sched_place_self(&s, &me);
+    CHECK(is_own_mask(&one) && atomic_load(&sched_thread_of(&s, me.task)->pinned) == 0);
+    for (int i = 0; i < 10; i++) look_after(201 * MS + (uint64_t)i * MS, MS, 200 * MS);
+    watcher.unresponsive_since[0] -= 100 * MS;
+    look_after(301 * MS, MS, 200 * MS);
+    CHECK(atomic_load(&task->state) == USF_TASK_IN_KERNEL);
+    CHECK(is_own_mask(cpus));
+    usleep(2 * CONTENDED_LATE_NS / 1000);
+    atomic_store(&s.cores[0].contended, 0);
+    contend_judge(&s, task);
+    CHECK(atomic_load(&s.cores[0].contended));
+    atomic_store(&over, true);
+    pthread_join(t, NULL);
+    sched_yield_core(&s, &me, false);
+    CHECK(bind_is_placed(&s, me.task, atomic_load(&task->core)));
+    pthread_join(holder, NULL);
+    sched_detach(&s, &me, false);
+}
+
+static void have_two_cpus(struct os_cpuset *cpus)
+{
+    struct os_cpuset two = {0};
+    for (uint32_t i = 0, n = 0; i < OS_CPUSET_WORDS * 64 && n < 2; i++)
+        if (os_cpu_isset(cpus, i)) os_cpu_set(&two, i), n++;
+    *cpus = two;
+}
+
 static void have_first_cpu(struct os_cpuset *cpus)
 {
     uint32_t first = 0;
@@ -543,6 +655,7 @@ static const struct single {
     {"seldom", seldom, NULL, NULL}, {"place", place, NULL, NULL},
     {"self", place_self, NULL, NULL}, {"refused", refused, NULL, have_no_cpu}, {"mask", mask, NULL, have_four_cores},
     {"looks", looks, have_first_cpu, NULL}, {"sleeps", sleeps, have_first_cpu, NULL},
+    {"crowd", crowd, have_first_cpu, NULL}, {"moved", moved, have_first_cpu, NULL}, {"unbound", unbound, have_two_cpus, NULL},
 };
 
 static const struct single *find(const char *name)

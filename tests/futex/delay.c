@@ -1,0 +1,65 @@
+/* tests/futex/delay.c - the machine is suspended while a woken thread is delayed.  SPDX-License-Identifier: Apache-2.0
+ *
+ * The counter of cycles begins anew then.  Here it does so at each of its first readings in turn: the delay is over soon, by the number
+ * of readings. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../check.h"
+#include "os/os.h"
+
+enum { STEP = 100, READINGS = 5000, PLACES = 60 };
+static uint64_t cycles;
+static unsigned readings, suspended_at;
+static uint32_t word;
+
+static uint64_t read_cycles(void)
+{
+    CHECK(++readings < READINGS, "suspended at reading %u", suspended_at);
+    if (readings == suspended_at) cycles = 0;
+    word ^= 1;                                  /* others use the lock */
+    return cycles += STEP;
+}
+
+#define os_cycles read_cycles
+#include "../../src/sync/delay.c"
+
+static struct usf_header header;
+static struct usf_task tasks[2];
+static struct sched s = {.h = &header, .tasks = tasks};
+static struct sync y = {.sched = &s};
+static struct sched_self self = {.task = 1};
+
+static void begin(unsigned place)
+{
+    cycles = 1000000000000000;                  /* days */
+    readings = 0;
+    suspended_at = place;
+}
+
+static void at_lock(void)
+{
+    struct sync_self me = {.sched = &self, .locks = {.addr = &word, .left = cycles - STEP, .hot = HOT_WAITS + DELAY_DOUBLED}};
+    sync_delay_at_lock(&y, &me, &word, cycles);
+    CHECK(suspended_at || readings > 4 * PLACES);      /* it was delayed */
+}
+
+static void after_wake(void)
+{
+    struct sync_waiter w = {.by = 0};
+    struct sync_self me = {.sched = &self, .others = {.addr = &word}};
+    sync_delay_after(&y, &me, &word, cycles, &w);
+    CHECK(suspended_at || (me.others.delayed && readings > PLACES));
+}
+
+int main(void)
+{
+    atomic_store(&tasks[0].state, USF_TASK_RUNNING);
+    for (unsigned place = 0; place < PLACES; place++) {
+        begin(place);
+        at_lock();
+        begin(place);
+        after_wake();
+    }
+    return 0;
+}

@@ -255,8 +255,8 @@ static void pipes(void)
 /* Two handlers, one on top of the other, find room on the smallest stack. */
 static sem_t go_on[2];
 static _Atomic bool enough;
-static void on_first(int sig) { (void)sig; sem_post(&go_on[0]); }
-static void on_second(int sig) { (void)sig; sem_post(&go_on[1]); }
+static void on_go_first(int sig) { (void)sig; sem_post(&go_on[0]); }
+static void on_go_second(int sig) { (void)sig; sem_post(&go_on[1]); }
 static void *small_sender(void *arg)
 {
     long which = (long)arg;
@@ -274,7 +274,7 @@ static void *on_small_stack(void *arg)
 }
 static void smalls(void)
 {
-    struct sigaction first = {.sa_handler = on_first}, second = {.sa_handler = on_second};
+    struct sigaction first = {.sa_handler = on_go_first}, second = {.sa_handler = on_go_second};
     pthread_attr_t attr;
     pthread_t sender[2], t;
     sigset_t both;

@@ -14,8 +14,8 @@
  * Tables are per context, so that all threads of a context share the work, and a thread enters a
  * context by writing one word.
  *
- * A stub library has this header in its read-only segment.  Offsets are in bytes from the header.
- * */
+ * A stub library has this header in its read-only segment.  Offsets are in bytes from the
+ * header. */
 #ifndef USF_CONTEXT_STUB_H
 #define USF_CONTEXT_STUB_H
 

@@ -24,6 +24,8 @@ static bool has_own_timer(void)
     char text[TIMERS_MAX] = "";
     os_read_file("/proc/self/timers", text, sizeof text);       /* of very many, the first */
     for (const char *s = text; *s; s++)
+        if (rt_after(s, "ClockID: 2\n")) atomic_store(&rt.cpu_timers, true);
+    for (const char *s = text; *s; s++)
         if (rt_after(s, "/tid.") || rt_after(s, "ClockID: 3\n") || rt_after(s, "ClockID: -")) return true;
     return false;
 }
@@ -48,6 +50,6 @@ enum usf_stays rt_stays_before(void)
     enum usf_stays why = USF_STAYS_NOT;
     os_list_dir("/proc/self/fd", see_descriptor, &why);
     if (why == USF_STAYS_NOT && has_rseq()) why = USF_STAYS_RSEQ;
-    if (why == USF_STAYS_NOT && has_own_timer()) why = USF_STAYS_TIMER;
+    if (has_own_timer() && why == USF_STAYS_NOT) why = USF_STAYS_TIMER;
     return why;
 }

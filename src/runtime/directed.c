@@ -3,7 +3,8 @@
  * A signal that the program sends to one of its threads is kept in the thread's record, and the
  * thread raises it to itself where it is executed (rt_float_attend).  One that another process
  * sends to a thread comes to the kernel thread that the thread began as: what is executed there
- * keeps it for that thread (rt_float_forwards).  What a thread blocks stays in its record until it
+ * keeps it for that thread (rt_float_forwards).  So it does with one of the process, which is for the
+ * first thread, if that does not block it.  What a thread blocks stays in its record until it
  * does not, or waits for it: in the kernel it would be left pending for another thread. */
 #include <errno.h>
 #include <sys/mman.h>
@@ -25,16 +26,6 @@ static struct rt_sent *make_room(const struct rt_thread *t)
     if (*at) return *at;
     void *p = os_map(SENT_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return os_is_error(p) ? 0 : (*at = p);
-}
-
-void rt_directed_forget(struct rt_thread *t)
-{
-    struct rt_sent **at = &sent[t->self.home - rt.sched.carriers];
-    rt_list_lock();
-    t->nr_sent = 0;
-    if (*at) usf_syscall(__NR_munmap, *at, SENT_SIZE);
-    *at = 0;
-    rt_list_unlock();
 }
 
 /* The thread's signals: each is one, and one that is not queued is there once.  Holds
@@ -90,6 +81,45 @@ static bool keep_own(struct rt_thread *t, int sig, const siginfo_t *info)
     bool kept = keep_sent(t, sig, info);
     rt_list_unlock();
     return kept;
+}
+
+/* Of the process, not of one thread?  The kernel sends some to the thread that has earned them: what
+ * comes of its own writes, and of CPU time, which the thread that computes is to tell a profiler.
+ * (pthread_sigqueue is not told from a sigqueue to the own process.) */
+static bool is_of_process(int sig, const siginfo_t *info)
+{
+    switch (sig) {
+    case SIGPIPE: case SIGXFSZ: case SIGXCPU: case SIGPROF: case SIGVTALRM: case SIGSYS: return false;
+    }
+    if (info->si_code == SI_TIMER) return !atomic_load_explicit(&rt.cpu_timers, memory_order_relaxed);
+    return !is_directed(info) && !(info->si_code == SI_QUEUE && info->si_pid == rt.pid);
+}
+
+/* holds rt.list_lock.  Of these signals, those of the process are its again: another thread may take
+ * them. */
+static void give_back(struct rt_thread *t, uint64_t signals)
+{
+    uint32_t kept = 0;
+    struct rt_sent *all = t->nr_sent ? sent_of(t) : 0;
+    for (uint32_t i = 0; i < t->nr_sent; i++) {
+        const siginfo_t *info = (const siginfo_t *)(const void *)all[i].info;
+        int sig = all[i].sig;
+        if (!(signals >> (sig - 1) & 1) || !is_of_process(sig, info)) all[kept++] = all[i];
+        /* Only the first thread may say that another process has sent it. */
+        else if (usf_syscall(__NR_rt_sigqueueinfo, rt.pid, sig, info) < 0) usf_syscall(__NR_kill, rt.pid, sig);
+    }
+    t->nr_sent = kept;
+}
+
+void rt_directed_forget(struct rt_thread *t)
+{
+    struct rt_sent **at = &sent[t->self.home - rt.sched.carriers];
+    rt_list_lock();
+    give_back(t, ~0ull);
+    t->nr_sent = 0;
+    if (*at) usf_syscall(__NR_munmap, *at, SENT_SIZE);
+    *at = 0;
+    rt_list_unlock();
 }
 
 /* Take the next one out that the thread does not block, or that is one of `waits`. */
@@ -183,12 +213,14 @@ void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
     int sig = (int)from->deferred;
     /* It was entered with the mask of what was executed then. */
     uint64_t mask = to->self.context ? to->self.mask : to->self.carrier->mask;
+    rt_block_signals(~RT_SYNCHRONOUS);      /* the loop or thread may have opened its mask already */
     const siginfo_t *info = (const siginfo_t *)(const void *)from->deferred_info;
     usf_dassert(sig >= 1 && sig <= RT_SIGNALS && to != from && to->self.crit && from->self.crit);
     usf_xassert(rt_is_executed_here(to));
     from->deferred = 0;
     if (!from->self.context) atomic_store(&from->self.signalled, 0);
     else if (is_for(from, sig, info) && from->self.task != USF_NONE && keep_own(from, sig, info)) {
+        rt_signal_is_again(sig);
         atomic_store(&rt.sched.floating[from->self.task].attention, 1);        /* it is not published yet, and is woken for that */
         rt_set_mask(mask);
         return;
@@ -204,27 +236,20 @@ void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
     if (!to->self.context) atomic_store(&to->self.signalled, 1);
 }
 
-/* Of the process, not of one thread?  The kernel sends some to the thread that has earned them: what
- * comes of its own writes, and of CPU time, which the thread that computes is to tell a profiler.
- * (pthread_sigqueue is not told from a sigqueue to the own process.) */
-static bool is_of_process(int sig, const siginfo_t *info)
-{
-    switch (sig) {
-    case SIGPIPE: case SIGXFSZ: case SIGXCPU: case SIGPROF: case SIGVTALRM: case SIGSYS: return false;
-    }
-    if (info->si_code == SI_TIMER) return !atomic_load_explicit(&rt.cpu_timers, memory_order_relaxed);
-    return !is_directed(info) && !(info->si_code == SI_QUEUE && info->si_pid == rt.pid);
-}
-
 /* holds rt.list_lock.  The thread gets the signal where it is executed.  False: the caller keeps
  * it. */
 static bool forward(struct rt_thread *to, int sig, const siginfo_t *info)
 {
     if (!to->self.home || to->self.task == USF_NONE || !keep_sent(to, sig, info)) return false;
+    rt_signal_is_again(sig);
     int32_t at = carrier_alert(&rt.sched, to->self.task);
     if (at) os_signal_thread(rt.pid, at, RT_SIGNAL, RT_ROOM_MAGIC);
     return true;
 }
+
+/* Not while it is in a handler, which may block it, or in a call whose mask does. */
+static bool takes_now(const struct rt_thread *t, int sig)
+{ return !is_blocked(t, sig) && !(t->call_mask >> (sig - 1) & 1) && !t->handler_stays && !is_unresponsive(t); }
 
 /* The kernel gives a signal of the process to its first thread if that does not block it, so that
  * an ordinary program's main thread gets Ctrl-C: to the first thread's kernel thread.  `t` is not
@@ -233,10 +258,10 @@ static bool forward(struct rt_thread *to, int sig, const siginfo_t *info)
 static bool forward_to_first(struct rt_thread *t, int sig, const siginfo_t *info)
 {
     bool kept = false;
-    if (t->tid == rt.pid || t->stays_why || !is_of_process(sig, info)) return false;
+    if (t->tid == rt.pid || t->stays_why || atomic_load(&t->self.keeps_home) || !is_of_process(sig, info)) return false;
     rt_list_lock();
-    struct rt_thread *first = rt_thread_of(rt.pid);
-    if (first && first != t && !first->stays_why && !is_blocked(first, sig) && !is_unresponsive(first)) kept = forward(first, sig, info);
+    struct rt_thread *first = rt.first;
+    if (first && first != t && !first->stays_why && takes_now(first, sig)) kept = forward(first, sig, info);
     rt_list_unlock();
     return kept;
 }
@@ -271,6 +296,11 @@ long rt_call_sigprocmask(struct gate_frame *f)
         uint64_t mask = 0;
         usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, 0, &mask, 8);
         t->self.mask = t->self.carrier->mask = t->deferred ? t->deferred_mask : mask;
+        if (__atomic_load_n(&t->nr_sent, __ATOMIC_RELAXED)) {
+            rt_list_lock();
+            give_back(t, t->self.mask);
+            rt_list_unlock();
+        }
         sched_crit_leave(&rt.sched, &t->self);
         rt_float_attend(t, 0);
     }

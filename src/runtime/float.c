@@ -356,7 +356,7 @@ static long call_name(struct gate_frame *f)
     bool sets = (int)f->arg[0] == PR_SET_NAME;
     char path[40], *name = (char *)f->arg[1];
     uint32_t n = 0;
-    if (!rt_floats(t) || carrier_is_home(&t->self)) return rt_float_go_on(f);
+    if (!rt_floats(t) || (!t->self.stays && carrier_try_home(&rt.sched, &t->self))) return rt_float_go_on(f);
     for (uint8_t c = 1; sets && n < NAME_LEN - 1 && c; n += c != 0)
         if (!read_byte(f->arg[1] + n, &c)) return -EFAULT;
     usf_format(path, sizeof path, "/proc/self/task/%d/comm", t->tid);
@@ -367,7 +367,7 @@ static long call_name(struct gate_frame *f)
     if (r == -EFAULT) return r;
     if (sets ? r != n : r <= 0) return call_at_home(f);
     if (sets) return 0;
-    __builtin_memset(name + r - 1, 0, (size_t)(NAME_LEN - r + 1));      /* from the newline on */
+    name[r - 1] = 0;            /* instead of the newline */
     return 0;
 }
 
@@ -424,9 +424,10 @@ static long call_timer_create(struct gate_frame *f)
     const uint32_t *event = (const uint32_t *)f->arg[1];
     int32_t clock = (int32_t)f->arg[0];
     if (rt_is_own_cpu_clock(clock)) rt_float_stay(&rt_self, USF_STAYS_TIMER);
-    if (clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID) atomic_store(&rt.cpu_timers, true);
     if (event && sync_read(event + 3, &kind) && kind == 4 /* SIGEV_THREAD_ID */ && sync_read(event + 4, &tid)) stays_for((int32_t)tid, USF_STAYS_TIMER);
-    return rt_float_go_on(f);
+    long r = rt_float_go_on(f);
+    if (r == 0 && (clock < 0 || clock == CLOCK_PROCESS_CPUTIME_ID)) atomic_store(&rt.cpu_timers, true);
+    return r;
 }
 
 static long call_unshare(struct gate_frame *f)
@@ -631,6 +632,7 @@ int32_t rt_kernel_tid(const struct rt_thread *t) { return t->self.carrier ? t->s
 
 void rt_float_after_fork(struct rt_thread *t)
 {
+    atomic_store(&rt.cpu_timers, false);       /* timers are not inherited */
     if (rt.sched.carriers && rt.on) carrier_after_fork(&rt.sched);
     for (uint32_t i = 0, n = atomic_load(&nr_born); i < n; i++) atomic_store(&born[i], 0);
     t->nr_sent = 0;

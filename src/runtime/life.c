@@ -346,8 +346,8 @@ static bool lock_is_stuck(uint32_t owner)
     rt_desert();
     bool known = by <= atomic_load(&h->proc_hwm);
     if (known && owner < LOCK_NAME_PROC && owner_runs(by - 1, owner - 1)) {
-        usf_warn_about("stalled", "'%s' (process %d) does not come back from policy '%s' of instance '%s' (usf policy check finds such): %s runs "
-                       "unscheduled from now on", rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, h->policy, rt.settings.instance, rt.comm);
+        usf_warn_about("stalled", "'%s' (process %d) has had no CPU, or does not come back from policy '%s' of instance '%s' (usf policy check finds "
+                       "such): %s runs unscheduled from now on", rt.sched.procs[by - 1].comm, rt.sched.procs[by - 1].pid, h->policy, rt.settings.instance, rt.comm);
         return true;
     }
     usf_warn_about("stalled", "'%s' (process %d%s) is stopped while instance '%s' waits for it: %s runs unscheduled from now on",

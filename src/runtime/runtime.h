@@ -107,7 +107,7 @@ struct rt_thread {
     bool sets_users, tells_users;   /* its next setuid or the like is made for all threads; ... and it is the one that has the others do so */
     bool attend_later;              /* ... when its critical section ends */
     uint64_t user_us, system_us;    /* its CPU time as getrusage has told it last */
-    uint32_t nr_sent;               /* signals that were sent to it alone, and that it has not raised yet; under rt.list_lock */
+    uint32_t nr_sent;               /* signals for it that it has not raised yet (directed.c); under rt.list_lock */
     struct rt_thread *next, *prev;  /* rt.threads */
 };
 
@@ -131,7 +131,7 @@ struct rt {
     uint32_t user;                  /* who joined */
     struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
     _Atomic uint32_t list_lock;
-    struct rt_thread *threads;
+    struct rt_thread *threads, *first;      /* in a list; the one that the process began with, if it is there */
     _Atomic uint32_t stop_round;    /* odd: threads that get the runtime's signal stop until it changes */
     _Atomic uint32_t patch_lock;
     char comm[16];
@@ -387,6 +387,7 @@ enum usf_stays rt_stays_before(void);
 void rt_directed_init(struct rt_sent **room);
 void rt_directed_forget(struct rt_thread *t);
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from);
+void rt_signal_is_again(int sig);
 bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info);
 long rt_call_sigprocmask(struct gate_frame *f);
 long rt_call_sigpending(struct gate_frame *f);

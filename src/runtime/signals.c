@@ -176,6 +176,10 @@ static void let_go(struct rt_thread *t)
 
 static void install_entry(int sig, const struct rt_action *user);
 
+/* It is raised again, here or by another thread: the kernel may have reset its action. */
+void rt_signal_is_again(int sig)
+{ if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]); }
+
 static void after_crit(struct sched_self *self)
 {
     struct rt_thread *t = &rt_self;
@@ -187,7 +191,7 @@ static void after_crit(struct sched_self *self)
     if (USF_LIKELY(!t->deferred)) return;
     int sig = (int)t->deferred;
     t->deferred = 0;
-    if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]);   /* the kernel has reset it */
+    rt_signal_is_again(sig);
     rt_raise(sig, t->deferred_info);
     rt_set_mask(t->deferred_mask);
 }
@@ -553,7 +557,10 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
     }
     bool fault = RT_SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
     if (sig == RT_SETXID_SIGNAL && rt_float_setxid(t, table.act[sig].handler, sig, info, ctx)) return;
-    if (USF_UNLIKELY(rt.sched.carriers != 0) && !fault && !usf_gate_vforked && rt_float_forwards(t, sig, info)) return;
+    if (USF_UNLIKELY(rt.sched.carriers != 0) && !fault && !usf_gate_vforked && rt_float_forwards(t, sig, info)) {
+        t->unseen++;        /* its call goes on */
+        return;
+    }
     if (t->self.crit && !fault && !usf_gate_vforked) {
         defer(t, sig, info, uc);
         return;

@@ -69,6 +69,7 @@ static void list_add(struct rt_thread *t)
     t->next = rt.threads;
     if (t->next) t->next->prev = t;
     rt.threads = t;
+    if (t->tid == rt.pid) rt.first = t;
     usf_xassert(list_is_valid());
     rt_list_unlock();
 }
@@ -81,6 +82,7 @@ void rt_list_remove(struct rt_thread *t)
     else if (rt.threads == t) rt.threads = t->next;
     if (t->next) t->next->prev = t->prev;
     t->next = t->prev = 0;
+    if (rt.first == t) rt.first = 0;
     usf_xassert(list_is_valid() && !is_listed(t));
     rt_list_unlock();
 }
@@ -105,7 +107,7 @@ bool rt_is_alone(void)
 void rt_forget_threads(void)
 {
     atomic_store(&rt.list_lock, 0);
-    rt.threads = 0;
+    rt.threads = rt.first = 0;
 }
 
 /* ---- attach ---------------------------------------------------------------------------------- */

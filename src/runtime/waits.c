@@ -62,8 +62,7 @@ static long call_yield(struct gate_frame *f)
 }
 
 /* A call with a mask of its own: that, and the signals that it lets in, which the thread blocks
- * otherwise.  Both are told before the call looks for what was sent to the thread (rt_call_once).
- * */
+ * otherwise.  Both are told before the call looks for what was sent to the thread (rt_call_once). */
 static void begin_with_mask(struct rt_thread *t, uint64_t mask_at)
 {
     uint64_t mask = 0;

@@ -181,7 +181,8 @@ void sched_unbind(struct sched *s, uint32_t task)
     struct usf_thread *thread = sched_thread_of(s, task);
     int32_t tid = thread->tid;          /* before the process: see bind_other */
     struct os_cpuset cpus;
-    if (!is_bindable(s, &s->tasks[task]) || atomic_load(&thread->pinned) == USF_PINNED_HELD) return;
+    uint32_t pinned = atomic_load(&thread->pinned);
+    if (!is_bindable(s, &s->tasks[task]) || pinned == USF_PINNED_HELD || pinned == USF_NONE) return;
     own_mask(s, &s->tasks[task], &cpus);
     os_setaffinity(tid, &cpus);
     USF_POINT("sched.freed");

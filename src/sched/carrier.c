@@ -266,7 +266,7 @@ static void be_spare(struct sched *s, struct carrier *k)
         else if (atomic_load(&t->owner)) break;
         else atomic_compare_exchange_strong(&t->park, &word, USF_PARK_NONE);    /* a late waker meant the thread that has ended */
     }
-    set_mask(k->mask);          /* its owner's: hand_over_owner has set it */
+    set_mask(k->mask);          /* its owner's (hand_over_owner); a thread that comes home sets its own */
 }
 
 /* The spare, which the caller has taken out of the list, is to have an owner: before that a late

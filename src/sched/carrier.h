@@ -103,8 +103,8 @@ void carrier_stay(struct sched *s, struct sched_self *me, uint32_t why);
 void carrier_forget(struct sched *s, uint32_t task);
 /* In the child of a fork, which has one thread: what was kept of the others is forgotten. */
 void carrier_after_fork(struct sched *s);
-/* At a release of the lock, or of a lease: the task has been put on the core that this thread has given up.  True: this
- * thread switches to it when it parks. */
+/* At a release of the lock, or of a lease: the task has been put on the core that this thread has
+ * given up.  True: this thread switches to it when it parks. */
 bool carrier_claims(struct sched *s, struct sched_self *me, uint32_t task);
 /* It does not: it goes on itself, or parks in the kernel. */
 void carrier_flush(struct sched *s, struct sched_self *me);

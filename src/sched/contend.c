@@ -6,8 +6,8 @@
  * a core is contended for a while after a thread was run late there, and each time in a row for
  * twice as long.  Meanwhile a woken task that may run anywhere is not placed there while another
  * core is in use: that core takes the task when its thread gives way.  If no thread does within the
- * monitor's next two looks, some 1 to 2 ms, the monitor dispatches the task to the contended core.
- * */
+ * monitor's next two looks, some 1 to 2 ms, the monitor dispatches the task to the contended
+ * core. */
 #include "sched/core.h"
 #include "sched/times.h"
 

@@ -168,8 +168,18 @@ static int read_timeout(const struct sync_timespec *ts, int cmd, int op, struct 
 }
 
 /* The real-time clock may be set forward, and goes on while the machine is suspended: a wait until a
- * time on it looks again after a second at most. */
-#define REALTIME_LOOK_NS 1000000000u
+ * time on it looks again after a part of what is left, 1 to 30 s. */
+#define REALTIME_LOOK_MIN_NS 1000000000ull
+#define REALTIME_LOOK_MAX_NS 30000000000ull
+#define REALTIME_LOOK_PART   16u
+
+static uint64_t realtime_look(uint64_t left)
+{
+    uint64_t look = left / REALTIME_LOOK_PART;
+    if (look > REALTIME_LOOK_MAX_NS) look = REALTIME_LOOK_MAX_NS;
+    if (look < REALTIME_LOOK_MIN_NS) look = REALTIME_LOOK_MIN_NS;
+    return look < left ? look : left;
+}
 
 /* The deadline on the scheduler's clock, or a time to look again before that; *over: it has
  * passed. */
@@ -186,22 +196,22 @@ static uint64_t monotonic(const struct deadline *d, bool *over)
     if (same) on_clock = now;
     *over = d->at <= on_clock;
     uint64_t left = *over ? 0 : d->at - on_clock;
-    if (!same && left > REALTIME_LOOK_NS) left = REALTIME_LOOK_NS;
+    if (!same) left = realtime_look(left);
     return left > INT64_MAX - now ? 0 : now + left;
 }
 
 /* No task wants the core: look at the entry for as long as the idle-core governor thinks it is
  * worth it. */
-static void spin(struct sync *y, struct sync_self *me, struct sync_waiter *w, uint64_t until)
+static void look(struct sync *y, struct sync_self *me, struct sync_waiter *w, uint64_t until)
 {
     uint64_t budget = sched_look_budget(y->sched, me->sched), start = budget ? os_now() : 0, now = start;
-    uint32_t spinning = SYNC_LOOKING;
+    uint32_t looking = SYNC_LOOKING;
     for (unsigned i = 1; budget && atomic_load_explicit(&w->state, memory_order_acquire) == SYNC_LOOKING; i++) {
         if (sched_core_is_wanted(y->sched)) break;
         if (i % LOOK_ROUNDS == 0 && ((now = os_now()) - start > budget || (until && now >= until))) break;
         os_pause();
     }
-    bool woken = !atomic_compare_exchange_strong(&w->state, &spinning, SYNC_WAITING);
+    bool woken = !atomic_compare_exchange_strong(&w->state, &looking, SYNC_WAITING);
     while (atomic_load(&w->state) == SYNC_WAKING) os_pause();
     if (budget) sched_looked(y->sched, me->sched, woken ? os_now() - start : UINT64_MAX);
 }
@@ -236,7 +246,7 @@ static long wait_on(struct sync *y, struct sync_self *me, uint32_t *addr, uint32
     if (me->sched->task == w.task)
         atomic_store_explicit(&y->sched->tasks[w.task].waits, (uint16_t)(sync_waits(y, w.task) + 1), memory_order_relaxed);
     bool over;
-    spin(y, me, &w, monotonic(d, &over));
+    look(y, me, &w, monotonic(d, &over));
     while (atomic_load(&w.state) == SYNC_WAITING) {
         uint64_t until = monotonic(d, &over), look = recheck ? os_now() + recheck : 0;
         bool peek = recheck && (!until || look < until);

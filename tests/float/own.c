@@ -692,7 +692,8 @@ static void timer(void)
     with_subjects(timer_subject);
 }
 
-/* Signals of a descriptor, which another thread has given this one. */
+/* Signals of a descriptor, or of a timer, which another thread has given this one. */
+static bool by_timer;
 static _Atomic pid_t receiver;
 static _Atomic int nr_signals;
 static _Atomic bool is_home;
@@ -718,13 +719,17 @@ static void *descriptor_subject(void *arg)
     }
     while (!receiver) mix();
     struct f_owner_ex to = {.type = F_OWNER_TID, .pid = receiver};
-    CHECK(!pipe(ends) && !fcntl(ends[0], F_SETOWN_EX, &to) && !fcntl(ends[0], F_SETFL, O_ASYNC | O_NONBLOCK));
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGIO, ._sigev_un = {._tid = receiver}};
+    timer_t t;
+    if (by_timer) CHECK(!timer_create(CLOCK_MONOTONIC, &event, &t));
+    else CHECK(!pipe(ends) && !fcntl(ends[0], F_SETOWN_EX, &to) && !fcntl(ends[0], F_SETFL, O_ASYNC | O_NONBLOCK));
     called = true;
     while (!is_home) mix();
     for (int i = 0; i < LOOKS; i++) {
-        CHECK(write(ends[1], &c, 1) == 1);
+        if (by_timer) CHECK(!timer_settime(t, 0, &(struct itimerspec){.it_value = {0, 1}}, 0));
+        else CHECK(write(ends[1], &c, 1) == 1);
         while (nr_signals <= i) mix();
-        CHECK(read(ends[0], &c, 1) == 1);
+        if (!by_timer) CHECK(read(ends[0], &c, 1) == 1);
     }
     done = true;
     return arg;
@@ -734,10 +739,16 @@ static void descriptor_owner(void)
     CHECK(!sigaction(SIGIO, &(struct sigaction){.sa_handler = on_io, .sa_flags = SA_RESTART}, 0));
     with_subjects(descriptor_subject);
 }
+static void timer_owner(void)
+{
+    by_timer = true;
+    descriptor_owner();
+}
 
 int main(int argc, char **argv)
 {
-    static const struct { const char *name; void (*run)(void); } more[] = {{"events", events}, {"timer", timer}, {"descriptor_owner", descriptor_owner}};
+    static const struct { const char *name; void (*run)(void); } more[] = {{"events", events}, {"timer", timer}, {"descriptor_owner", descriptor_owner},
+        {"timer_owner", timer_owner}};
     void (*run)(void) = 0;
     alarm(100);
     for (unsigned i = 0; argc == 2 && i < sizeof owns / sizeof *owns; i++)

@@ -24,14 +24,6 @@ static int make_worker(pthread_t *th, const pthread_attr_t *attr, struct thread_
     return err;
 }
 
-/* A stack that is as small as can be (16 KiB) has no room for what we add: 1.3 KiB of thread-local
- * storage, and as much for each handler on top of another.  It gets that in addition;
- * pthread_getattr_np tells the sum. */
-#define SMALL_STACK ((size_t)64 << 10)
-#define OUR_STACK   ((size_t)16 << 10)
-
-static size_t with_ours(size_t stack) { return stack < SMALL_STACK ? stack + OUR_STACK : stack; }
-
 /* Workers are joinable for libc: whether the user's thread is detached is the record's matter. */
 static int make_plain_worker(pthread_t *th, const pthread_attr_t *attr, const struct plan *plan, struct thread_rec *r)
 {
@@ -43,7 +35,7 @@ static int make_plain_worker(pthread_t *th, const pthread_attr_t *attr, const st
         rec_created(r, 0, err);
         return err;
     }
-    pthread_attr_setstacksize(&own, with_ours(plan->stack));
+    pthread_attr_setstacksize(&own, plan->stack);
     pthread_attr_setguardsize(&own, plan->guard);
 #ifdef PTHREAD_ATTR_NO_SIGMASK_NP
     if (plan->has_mask)

@@ -259,47 +259,6 @@ static void pipes(void)
     with_subjects(pipe_subject);
 }
 
-/* Two handlers, one on top of the other, find room on the smallest stack. */
-static sem_t go_on[2];
-static _Atomic bool enough;
-static void on_go_first(int sig) { (void)sig; sem_post(&go_on[0]); }
-static void on_go_second(int sig) { (void)sig; sem_post(&go_on[1]); }
-static void *small_sender(void *arg)
-{
-    long which = (long)arg;
-    while (!enough) {
-        CHECK(!sem_wait(&go_on[which]));
-        CHECK(!kill(getpid(), which ? SIGUSR2 : SIGUSR1));
-    }
-    return 0;
-}
-static void *on_small_stack(void *arg)
-{
-    CHECK(!pthread_sigmask(SIG_UNBLOCK, arg, 0));
-    for (int i = 0; i < 100; i++) sched_yield();
-    return 0;
-}
-static void smalls(void)
-{
-    struct sigaction first = {.sa_handler = on_go_first}, second = {.sa_handler = on_go_second};
-    pthread_attr_t attr;
-    pthread_t sender[2], t;
-    sigset_t both;
-    end();
-    sigemptyset(&both);
-    sigaddset(&both, SIGUSR1);
-    sigaddset(&both, SIGUSR2);
-    CHECK(!pthread_sigmask(SIG_BLOCK, &both, 0));
-    sigaction(SIGUSR1, &first, 0);
-    sigaction(SIGUSR2, &second, 0);
-    CHECK(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, (size_t)sysconf(_SC_THREAD_STACK_MIN)));
-    for (long i = 0; i < 2; i++) CHECK(!sem_init(&go_on[i], 0, 1) && !pthread_create(&sender[i], 0, small_sender, (void *)i));
-    for (int i = 0; i < 100; i++) CHECK(!pthread_create(&t, &attr, on_small_stack, &both) && !pthread_join(t, 0));
-    enough = true;
-    for (int i = 0; i < 2; i++) CHECK(!sem_post(&go_on[i]));
-    for (int i = 0; i < 2; i++) CHECK(!pthread_join(sender[i], 0));
-}
-
 /* A handler with SA_ONSTACK runs on its thread's own alternate stack. */
 static __thread char *stack_from, *stack_to;
 static void on_stack(int sig)
@@ -824,7 +783,7 @@ int main(int argc, char **argv)
         {"signals", signals, false}, {"raise", raises, false}, {"masks", masks, false}, {"alarms", alarms, true}, {"stacks", stacks, false},
         {"sigwait", sigwaits, false}, {"jumps", jumps, false}, {"skips", skips, false}, {"foreign", foreign, false}, {"ppoll", ppolls, false},
         {"leaves", leaves, false}, {"nests", nests, false}, {"tops", tops, false},
-        {"queued", queues, false}, {"world", world, false}, {"process", processes, false}, {"pipes", pipes, false}, {"small", smalls, false}, {"homing", homings, false}, {"one_shot", one_shot, false},
+        {"queued", queues, false}, {"world", world, false}, {"process", processes, false}, {"pipes", pipes, false}, {"homing", homings, false}, {"one_shot", one_shot, false},
     };
     return run_case(cases, sizeof cases / sizeof *cases, argc, argv);
 }

@@ -139,10 +139,16 @@ static void bursts(const struct os_cpuset *cpus)
     (void)cpus;
     CHECK(sched_attach(&s, &me, tid(), "bursts") == 0);
     begin_kernel_run(&me);
+    uint64_t from = os_clock_ns(OS_CLOCK_OWN_CPU);
     for (unsigned i = 0; i < 4 * KERNEL_RUN_SAMPLE; i++) {          /* bursts in which it waits for a CPU */
         usleep(1000);
         call_and_look(&me);
-        CHECK(sched_is_by_kernel(&s, &me));
+        if (sched_is_by_kernel(&s, &me)) continue;
+        /* A hypervisor takes the CPU away at times, and that time counts as the thread's. */
+        CHECK(os_clock_ns(OS_CLOCK_OWN_CPU) - from >= (uint64_t)KERNEL_RUN_SAMPLE * KERNEL_RUN_NS);
+        begin_kernel_run(&me);
+        from = os_clock_ns(OS_CLOCK_OWN_CPU);
+        i = 0;
     }
     compute(2 * KERNEL_RUN_SAMPLE * KERNEL_RUN_NS);
     me.bursts.read_ns = os_now();                                    /* it has done so all the time */

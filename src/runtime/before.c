@@ -18,16 +18,17 @@ static bool has_rseq(void)
     return r == -EINVAL;
 }
 
-/* On the CPU time of a thread, or for one. */
+/* On the CPU time of a thread, or for one.  One on the process's is noted (cpu_timers). */
 static bool has_own_timer(void)
 {
     char text[TIMERS_MAX] = "";
     os_read_file("/proc/self/timers", text, sizeof text);       /* of very many, the first */
-    for (const char *s = text; *s; s++)
+    bool own = false;
+    for (const char *s = text; *s; s++) {
         if (rt_after(s, "ClockID: 2\n")) atomic_store(&rt.cpu_timers, true);
-    for (const char *s = text; *s; s++)
-        if (rt_after(s, "/tid.") || rt_after(s, "ClockID: 3\n") || rt_after(s, "ClockID: -")) return true;
-    return false;
+        own = own || rt_after(s, "/tid.") || rt_after(s, "ClockID: 3\n") || rt_after(s, "ClockID: -");
+    }
+    return own;
 }
 
 /* In /proc/self/fd */

@@ -3,9 +3,9 @@
  * A signal that the program sends to one of its threads is kept in the thread's record, and the
  * thread raises it to itself where it is executed (rt_float_attend).  One that another process
  * sends to a thread comes to the kernel thread that the thread began as: what is executed there
- * keeps it for that thread (rt_float_forwards).  So it does with one of the process, which is for the
- * first thread, if that does not block it.  What a thread blocks stays in its record until it
- * does not, or waits for it: in the kernel it would be left pending for another thread. */
+ * keeps it for that thread (rt_float_forwards).  A signal of the process is kept for the first
+ * thread in the same way, if that does not block it.  What a thread blocks stays in its record until
+ * it does not, or waits for it: in the kernel it would be left pending for another thread. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -211,8 +211,8 @@ static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
 {
     int sig = (int)from->deferred;
-    /* It was entered with the mask of what was executed then. */
-    uint64_t mask = to->self.context ? to->self.mask : to->self.carrier->mask;
+    /* An idle loop has the mask of its owner, which may not be that of the thread that has left. */
+    uint64_t mask = to->self.context ? from->deferred_mask : to->self.carrier->mask;
     rt_block_signals(~RT_SYNCHRONOUS);      /* the loop or thread may have opened its mask already */
     const siginfo_t *info = (const siginfo_t *)(const void *)from->deferred_info;
     usf_dassert(sig >= 1 && sig <= RT_SIGNALS && to != from && to->self.crit && from->self.crit);

@@ -41,10 +41,10 @@ static long wake_without_task(uint32_t *addr, int op, uint32_t val, const struct
 }
 
 /* ---- the child of a vfork ------------------------------------------------------------------------ */
-/* Its parent's threads wait in its memory, but it may be killed alone at any time, and would leave a
- * lock that it held to nobody.  So a process that has nothing else to do takes the locks for it: it
- * shares the memory, has a process group of its own and blocks all signals, so that it is not killed
- * with the child.  Where there is none to be had the child takes them itself. */
+/* The child shares its parent's memory, in which the parent's threads wait.  It may be killed at any
+ * time, and no thread would release a lock that it held then.  So a helper process takes the locks
+ * for it.  The helper shares the memory, too.  It has its own process group and blocks all signals,
+ * so that it is not killed with the child.  If no helper can be made, the child takes the locks. */
 
 #define WAKER_SIZE 65536u       /* its stack, below which is what it is to do; its parent may go on, so not on the child's stack */
 #define WAIT_CLONE 0x80000000u  /* __WCLONE: the child's own waits do not find it */

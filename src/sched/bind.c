@@ -174,8 +174,8 @@ void bind_other(struct sched *s, uint32_t task, uint32_t core)
 }
 
 /* A thread that runs on without a core has the CPU of another task's core, or of a real-time program
- * that leaves it no time at all.  `pinned` says UNKNOWN after that: whoever binds the thread at the
- * same time may be the later one in the kernel, and the next binder corrects that. */
+ * that leaves it no time at all.  `pinned` is UNKNOWN after that: another thread may bind it at the
+ * same time, and the kernel may see that call last.  The next binder corrects that. */
 void sched_unbind(struct sched *s, uint32_t task)
 {
     struct usf_thread *thread = sched_thread_of(s, task);

@@ -269,7 +269,7 @@ bool sched_attributes_can_be(struct sched *s, const struct sched_attributes *w);
 void sched_move(struct sched *s, struct sched_self *me);
 /* A call is about to set or to read the mask that a kernel thread of this process has in the kernel,
  * whichever task it executes: it is not bound until sched_end_hold.  Then its mask is unknown, and
- * whoever next places what it executes sets that anew.  USF_NONE: nothing. */
+ * the next binder sets it.  thread: its number; USF_NONE: nothing is done. */
 void sched_hold_place(struct sched *s, struct sched_self *me, uint32_t thread);
 void sched_end_hold(struct sched *s, uint32_t thread);
 /* Call after what the task's thread may run on has changed.  The thread belongs to this process. */

@@ -20,6 +20,11 @@
 /* Rounds from one reading of the clock to the next: readings take a small part of the time. */
 #define LOOK_ROUNDS 16u
 #define POLL_ROUNDS 32u                 /* ... of the poller of an idle core */
+/* The real-time clock may be set forward, and goes on while the machine is suspended: a wait until a
+ * time on it looks again after a part of what is left, 1 to 30 s. */
+#define REALTIME_LOOK_MIN_NS 1000000000ull
+#define REALTIME_LOOK_MAX_NS 30000000000ull
+#define REALTIME_LOOK_PART   16u
 
 /* ---- spin: a recognised busy-wait loop (spinwait.h) ----------------------------------------- */
 

@@ -167,12 +167,7 @@ static int read_timeout(const struct sync_timespec *ts, int cmd, int op, struct 
     return 0;
 }
 
-/* The real-time clock may be set forward, and goes on while the machine is suspended: a wait until a
- * time on it looks again after a part of what is left, 1 to 30 s. */
-#define REALTIME_LOOK_MIN_NS 1000000000ull
-#define REALTIME_LOOK_MAX_NS 30000000000ull
-#define REALTIME_LOOK_PART   16u
-
+/* How long to wait before the real-time clock is read again. */
 static uint64_t realtime_look(uint64_t left)
 {
     uint64_t look = left / REALTIME_LOOK_PART;

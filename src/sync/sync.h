@@ -7,9 +7,9 @@
  * Wait entry:  LOOKING ─(owner)─► WAITING ─(waker, bucket lock)─► WAKING ─(waker)─► WOKEN
  *                 │                    └─(owner: timeout or signal, bucket lock)─► CANCELLED
  *                 └─(waker, owner: as WAITING)
- * A LOOKING owner looks at the entry itself: as long as no other task wants its core, nothing is
- * cheaper, and its waker need not bother the scheduler. Who has set WOKEN must not touch the entry
- * again: its stack frame may be gone.
+ * A LOOKING owner looks at the entry itself, as long as no other task wants its core: nothing is
+ * cheaper, and its waker need not enter the scheduler.
+ * The waker that has set WOKEN does not touch the entry again: its stack frame may be gone.
  */
 #ifndef USF_SYNC_H
 #define USF_SYNC_H

@@ -211,9 +211,7 @@ static bool is_for(struct rt_thread *t, int sig, const siginfo_t *info)
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from)
 {
     int sig = (int)from->deferred;
-    /* An idle loop has the mask of its owner, which may not be that of the thread that has left. */
-    uint64_t mask = to->self.context ? from->deferred_mask : to->self.carrier->mask;
-    rt_block_signals(~RT_SYNCHRONOUS);      /* the loop or thread may have opened its mask already */
+    uint64_t mask = from->deferred_mask;
     const siginfo_t *info = (const siginfo_t *)(const void *)from->deferred_info;
     usf_dassert(sig >= 1 && sig <= RT_SIGNALS && to != from && to->self.crit && from->self.crit);
     usf_xassert(rt_is_executed_here(to));

@@ -351,10 +351,12 @@ static void *leave(void *arg)
         l->other.uc_stack.ss_sp = l->stack;
         l->other.uc_stack.ss_size = 64 << 10;
         makecontext(&l->other, elsewhere, 0);
-        l->armed = LEAVES;
-        if (sigsetjmp(l->out, 1) == 0)
+        /* Armed when there is a place to jump to: all the signals may come before the next instruction. */
+        if (sigsetjmp(l->out, 1) == 0) {
+            l->armed = LEAVES;
             for (;;)
                 waits[l->wait].fn(l);
+        }
     } else if (l->way == EXIT) {
         for (;;) {
             l->armed = 1;

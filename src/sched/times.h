@@ -242,6 +242,10 @@
  * for a busy-wait, for a millisecond in a large function, and a thread that computes is found busy
  * again and again. */
 #define PREEMPT_AGAIN  8u
+/* A thread that makes calls while tasks wait for a core looks so often whether it must give way, each
+ * 0.1 to 0.3 ms: where the tasks wait for other cores, each look that gives way in vain takes the
+ * lock. */
+#define DUE_LOOK_CYCLES 400000u
 /* An unresponsive thread loses its core: one that has had more than so many signals, the first of
  * them at least UNRESPONSIVE_NS ago, and has not given way.  The time alone does not suffice,
  * because the monitor itself may have had no CPU meanwhile.  The time is longer than the kernel

@@ -259,6 +259,14 @@ bool sched_is_due(struct sched *s, struct sched_self *me)
     return core < s->h->nr_cores && turn_is_due(&s->cores[core].pol, now);
 }
 
+void sched_look_if_due(struct sched *s, struct sched_self *me)
+{
+    uint64_t now = os_cycles();
+    if (now - me->looked_if_due < DUE_LOOK_CYCLES) return;
+    me->looked_if_due = now;
+    if (sched_is_due(s, me)) sched_preempt(s, me);
+}
+
 void sched_preempt(struct sched *s, struct sched_self *me)
 {
     if (me->task == USF_NONE) return;

@@ -5,6 +5,7 @@
  * As many threads as there are CPUs keep them by WAY; two more hand each other something STEPS times.  "done": they did.
  * stderr has how long that took, and of that what the kernel and not usf decides: for how long the two ran and waited for
  * a CPU in the kernel's queues, and for how long the hogs waited there. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -195,11 +197,34 @@ static void compute_and_yield(void)
     }
 }
 
+/* Calls that may block and do not, one after the other: so the thread is hardly ever outside of them. */
+static void call_on_files(void)
+{
+    struct stat st;
+    char first;
+    int fd = open("/proc/self/exe", O_RDONLY);
+    while (!atomic_load(&stop))
+        if (fstat(fd, &st) || stat("/", &st) || pread(fd, &first, 1, 0) != 1) abort();
+    close(fd);
+}
+
+static void call_on_a_pipe(void)
+{
+    static char bytes[20000];       /* more than PIPE_BUF */
+    char got[sizeof bytes];
+    int end[2];
+    if (pipe(end)) abort();
+    while (!atomic_load(&stop))
+        if (write(end[1], bytes, sizeof bytes) != sizeof bytes || read(end[0], got, sizeof got) != sizeof got) abort();
+    close(end[0]);
+    close(end[1]);
+}
+
 static const struct { const char *name; void (*run)(void); } ways[] = {
     {"spin", spin_obscurely}, {"mask", mask_signals}, {"mask-raw", mask_signals_raw}, {"vector", long_vector_loop},
     {"string", copy_strings}, {"lock", hold_a_lock}, {"fifo", in_real_time}, {"handler", in_a_handler}, {"vfork", vfork_long},
     {"vfork-spin", vfork_that_spins}, {"traced", stopped_by_a_tracer}, {"mask-raw-alone", mask_signals_raw},
-    {"yield-alone", compute_and_yield}, {"spin-alone", spin_obscurely},
+    {"yield-alone", compute_and_yield}, {"spin-alone", spin_obscurely}, {"files", call_on_files}, {"pipe", call_on_a_pipe},
 };
 
 static void *hog(void *arg)

@@ -35,10 +35,10 @@ class Progress(Case):
         super().setUp()
         self.env["USF_MONITOR_LINGER"] = "60000"        # so that it can be asked how long it has waited
 
-    def gets_there(self, way, *before, ahead=HOGS + 1, answers=False):
+    def gets_there(self, way, *before, ahead=HOGS + 1, answers=False, options=()):
         """ahead: tasks that may be before one of the two in the queue; 0: no time is guaranteed.  answers: the hogs answer signals."""
         lost = stolen()
-        r = self.run_it(*before, *self.usf("--stats", HOG, way))
+        r = self.run_it(*before, *self.usf(*options, "--stats", HOG, way))
         if r.code == 77:
             self.skipTest("%s: %s" % (way, r.out or "not permitted here"))
         self.scheduled(r)
@@ -68,6 +68,14 @@ class Progress(Case):
 
     def test_copying(self):
         self.gets_there("string", answers=True)
+
+    # The monitor takes a core in the middle of a call that it finds twice.  It does so where it interrupts the
+    # call itself: so it is given a CPU that no hog has.
+    def test_calls_on_files(self):
+        self.gets_there("files", answers=True, options=("-c", str(min(os.sched_getaffinity(0)))))
+
+    def test_calls_on_a_pipe(self):
+        self.gets_there("pipe", answers=True, options=("-c", str(min(os.sched_getaffinity(0)))))
 
     def test_with_the_lock(self):
         """Which one waits for that is the hogs' affair."""

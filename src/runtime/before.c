@@ -1,7 +1,7 @@
 /* src/runtime/before.c - calls that were made before the gate saw them.
  * SPDX-License-Identifier: Apache-2.0
  *
- * After some calls a thread stays on its own kernel thread (float.c).  In a process that stood by,
+ * After some calls a thread stays on its own kernel thread (homing.c).  In a process that stood by,
  * or in the program that has executed this one, the gate has not seen them.  The kernel tells of
  * those that leave something behind which new threads do not get. */
 #include "runtime/runtime.h"

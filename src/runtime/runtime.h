@@ -361,11 +361,9 @@ void rt_stack_drop(void *stack);
 
 /* float.c */
 extern size_t rt_tls_self;                  /* from rt_self to the TLS base, in bytes; 0: no thread floats */
-void rt_float_init(void);
 void rt_float_start(struct rt_thread *t);   /* the calling thread makes another one */
 bool rt_float_spares_rseq(const struct gate_frame *f);      /* libc registers restartable sequences, and is told that it has */
 void rt_float_begin(struct rt_thread *t);   /* before it attaches, on its own kernel thread */
-void rt_float_stay(struct rt_thread *t, enum usf_stays why);    /* at home, from now on */
 void rt_float_attached(struct rt_thread *t);
 void rt_float_was_off(void);                /* all threads lose their records, or have lost them */
 void rt_float_is_over(struct rt_thread *t);  /* the thread goes on without a record, in a process that is scheduled */
@@ -373,8 +371,18 @@ void rt_float_forget(struct rt_thread *t);  /* its storage goes */
 struct rt_thread *rt_float_born(int32_t tid);       /* the thread that began as this kernel thread, whether or not it is scheduled; null: none */
 int32_t rt_float_executed_by(int32_t tid);  /* the kernel thread that executes a thread for good, since it is not scheduled any more; else tid */
 void rt_forget_left_handlers(struct rt_thread *t);  /* signals.c */
+void rt_float_ends(struct rt_thread *t);    /* its end begins: go home if that can be done at once */
+bool rt_float_is_away(const struct rt_thread *t);
+_Noreturn void rt_float_end(struct rt_thread *t);
+void rt_float_after_fork(struct rt_thread *t);
+
+/* homing.c */
+void rt_float_init(void);                   /* its handlers */
+/* It floats, and its record is its own (not in the child of a vfork). */
+bool rt_floats(const struct rt_thread *t);
 void rt_float_go_home(struct rt_thread *t); /* for one call */
 void rt_float_try_home(struct rt_thread *t);        /* for one that can be made elsewhere: for 0.1 s at most */
+void rt_float_stay(struct rt_thread *t, enum usf_stays why);    /* at home, from now on */
 void rt_float_hand_on(struct rt_thread *t, uint32_t what);                  /* RT_HANDS_ON_* */
 void rt_float_bequeath(const struct rt_thread *creator, uintptr_t tls);     /* to the thread that is about to begin with this storage */
 long rt_float_go_on(struct gate_frame *f);  /* the handler below, or the call */
@@ -408,15 +416,7 @@ void rt_float_apply_users(struct rt_thread *t);
 bool rt_float_has_missed_users(const struct rt_thread *t);
 long rt_call_set_users(struct gate_frame *f);
 
-/* float.c again: ends */
-void rt_float_ends(struct rt_thread *t);    /* its end begins: go home if that can be done at once */
-bool rt_float_is_away(const struct rt_thread *t);
-_Noreturn void rt_float_end(struct rt_thread *t);
-void rt_float_after_fork(struct rt_thread *t);
-/* It floats, and its record is its own (not in the child of a vfork). */
-bool rt_floats(const struct rt_thread *t);
-
-/* cputime.c.  Handlers that float.c installs; the thread's CPU time, ns. */
+/* cputime.c.  Handlers that homing.c installs; the thread's CPU time, ns. */
 long rt_call_clock_gettime(struct gate_frame *f);
 long rt_call_getrusage(struct gate_frame *f);
 uint64_t rt_cpu_time(struct rt_thread *t);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Milliseconds ago, or 0 for never. */
-static long ago(const struct view *v, uint64_t at) { return at ? ((long)v->now - (long)at) / 1000000 : 0; }
+/* Milliseconds ago, or 0 for never.  A damaged record may have any number there. */
+static long ago(const struct view *v, uint64_t at) { return at ? (long)(v->now - at) / 1000000 : 0; }
 
 static void id_text(uint32_t id, char *buf, size_t cap)
 {

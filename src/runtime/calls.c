@@ -80,9 +80,7 @@ static long make_call(struct rt_thread *t, struct gate_frame *f)
     short events = events_of(f);
     uint32_t lost = t->self.lost;
     if (rt_is_without(USF_WITHOUT_LENDING)) return rt_call_releasing(t, f, true);
-    bool wanted = rt_has_core(t) && sched_core_is_wanted(&rt.sched);
-    if (wanted) sched_look_if_due(&rt.sched, &t->self);
-    wanted = wanted && events && !is_empty(f);
+    bool wanted = events && rt_has_core(t) && !is_empty(f) && sched_core_is_wanted(&rt.sched);
     if (wanted || !*blocks) {
         long r = wanted ? rt_call_while_wanted(t, f, events) : rt_call_releasing(t, f, false);
         if (t->self.lost != lost) *blocks = CALL_SURE;
@@ -113,10 +111,15 @@ __attribute__((noinline)) static long may_block(struct gate_frame *f)
     bool again;
     if (!t) return rt_pass(f);
     struct rt_signals before = rt_signals_of(t);
-    if (!is_close(f)) return rt_complete(f, make_call(t, f), before);
-    t->certain = false;
-    rt_note_wait(t, f);
-    return rt_call_once(t, f, false, &again);
+    long r;
+    if (is_close(f)) {
+        t->certain = false;
+        rt_note_wait(t, f);
+        r = rt_call_once(t, f, false, &again);
+    } else r = rt_complete(f, make_call(t, f), before);
+    /* Not before the call: a signal that is to end it might come while the thread waits for a core. */
+    if (r != -EINTR && sched_core_is_wanted(&rt.sched)) sched_look_if_due(&rt.sched, &t->self);
+    return r;
 }
 
 /* A signal has come meanwhile, or the core was taken. */
@@ -187,12 +190,6 @@ static inline long release_provisionally(struct rt_thread *t, struct gate_frame 
 __attribute__((noinline)) static long look_at_release(struct rt_thread *t, struct gate_frame *f)
 { return passes_on(t) && !is_close(f) ? begin_kernel_run(t, f) : release_provisionally(t, f); }
 
-__attribute__((noinline)) static long release_when_wanted(struct rt_thread *t, struct gate_frame *f)
-{
-    sched_look_if_due(&rt.sched, &t->self);
-    return release_provisionally(t, f);
-}
-
 /* The two halves of most calls, as short as they can be: the entry makes the call between them,
  * with the core released provisionally.  Neither has a stack frame, or calls anything, before it
  * knows that something is unusual. */
@@ -200,10 +197,9 @@ long rt_call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
-    bool wanted = sched_core_is_wanted(&rt.sched);
-    if (USF_UNLIKELY(wanted) && events_of(f)) return may_block(f);
+    if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched))) return may_block(f);
     if (USF_UNLIKELY(++t->releases % PASSES_RELEASES == 0)) return look_at_release(t, f);
-    return USF_LIKELY(!wanted) ? release_provisionally(t, f) : release_when_wanted(t, f);
+    return release_provisionally(t, f);
 }
 
 /* A thread that closes a descriptor does not use it otherwise at the same time. */

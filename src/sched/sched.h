@@ -469,9 +469,9 @@ void sched_await_patch(struct sched *s);
 bool sched_interrupt_call(struct sched *s, struct sched_self *me);
 /* Must a running thread give way?  The progress guarantee says so, or its policy (give_way_at). */
 bool sched_is_due(struct sched *s, struct sched_self *me);
-/* The thread is about to make a call, and tasks wait for a core: it gives way if it must.  Each call
- * that releases the core, for however short, is a scheduling point for the monitor, so that a
- * thread which makes one after the other gets no signal. */
+/* The thread is back from a call, and tasks wait for a core: it gives way if it must.  Each call that
+ * releases the core, for however short, is a scheduling point for the monitor, so a thread that makes
+ * one after the other gets no signal. */
 void sched_look_if_due(struct sched *s, struct sched_self *me);
 /* ... do so, from the signal handler. */
 void sched_preempt(struct sched *s, struct sched_self *me);

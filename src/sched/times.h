@@ -243,9 +243,10 @@
  * again and again. */
 #define PREEMPT_AGAIN  8u
 /* A thread that makes calls while tasks wait for a core looks so often whether it must give way, each
- * 0.1 to 0.3 ms: where the tasks wait for other cores, each look that gives way in vain takes the
- * lock. */
-#define DUE_LOOK_CYCLES 400000u
+ * 0.6 to 1.3 ms, as the monitor does: where the tasks wait for other cores, each look that gives way
+ * in vain takes the lock.  It has used its core for so long by then: the time on the core counts from
+ * the dispatch, and it may have slept on it in a call while nobody wanted it. */
+#define DUE_LOOK_CYCLES 2500000u
 /* An unresponsive thread loses its core: one that has had more than so many signals, the first of
  * them at least UNRESPONSIVE_NS ago, and has not given way.  The time alone does not suffice,
  * because the monitor itself may have had no CPU meanwhile.  The time is longer than the kernel

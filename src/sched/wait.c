@@ -264,10 +264,7 @@ void sched_look_if_due(struct sched *s, struct sched_self *me)
     uint64_t now = os_cycles();
     if (now - me->looked_if_due < DUE_LOOK_CYCLES || now - me->bursts.began < DUE_LOOK_CYCLES) return;
     me->looked_if_due = now;
-    if (sched_is_by_kernel(s, me) || !sched_is_due(s, me)) return;
-    me->stays++;            /* as after the signal: the entry below may rely on the carrier */
-    sched_preempt(s, me);
-    me->stays--;
+    if (!sched_is_by_kernel(s, me) && sched_is_due(s, me)) sched_preempt(s, me);
 }
 
 void sched_preempt(struct sched *s, struct sched_self *me)

@@ -117,7 +117,10 @@ __attribute__((noinline)) static long may_block(struct gate_frame *f)
         rt_note_wait(t, f);
         r = rt_call_once(t, f, false, &again);
     } else r = rt_complete(f, make_call(t, f), before);
-    /* Not before the call: a signal that is to end it might come while the thread waits for a core. */
+    /* Not before the call: a signal that is to end it might come while the thread waits for a core.
+     * Nor after one that a signal has ended: the program looks at what its handler has set.  (Up to
+     * glibc 2.40 a thread that is cancelled in this wait loses what the call has done, as it may
+     * where its core was taken, and bare.) */
     if (r != -EINTR && sched_core_is_wanted(&rt.sched)) sched_look_if_due(&rt.sched, &t->self);
     return r;
 }

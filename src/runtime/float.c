@@ -13,7 +13,6 @@
  *   F6  The call that sets the user of all threads has each kernel thread execute libc's handler for the thread that was born there (users.c). */
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "runtime/runtime.h"
 #include "sched/carrier.h"

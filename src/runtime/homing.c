@@ -1,8 +1,8 @@
 /* src/runtime/homing.c - calls that concern the kernel thread of a floating thread: made at home.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Rule F3 of float.c.  Some only have the thread go home for the call, after others it stays
- * there.  docs/threads.md says which state each of them is about. */
+ * Rule F3 of float.c.  For some calls the thread only goes home, after others it stays there.
+ * docs/threads.md says which state each of them is about. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

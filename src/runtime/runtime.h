@@ -93,7 +93,7 @@ struct rt_thread {
     bool held;
     stack_t user_stack;             /* the one that the program has set; size 0: none */
     bool withdrawn;                 /* the kernel has the program's or none (rt_stack_withdraw) */
-    /* float.c */
+    /* float.c, homing.c */
     uint32_t handler_stays;         /* handlers that keep it on its carrier, */
     uintptr_t handler_frame;        /* ... and where the first of them began */
     uint32_t stays_why;             /* enum usf_stays: not 0 after a call for which it and its child of a fork stay at home */

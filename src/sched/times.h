@@ -242,11 +242,12 @@
  * for a busy-wait, for a millisecond in a large function, and a thread that computes is found busy
  * again and again. */
 #define PREEMPT_AGAIN  8u
-/* A thread that makes calls while tasks wait for a core looks so often whether it must give way, each
- * 0.6 to 1.3 ms, as the monitor does: where the tasks wait for other cores, each look that gives way
- * in vain takes the lock.  It has used its core for so long by then: the time on the core counts from
- * the dispatch, and it may have slept on it in a call while nobody wanted it. */
+/* A thread that makes calls while tasks wait for a core looks every 0.6 to 1.3 ms whether it must give
+ * way, about as often as the monitor.  One that has not looked for DUE_LOOK_LAST times as long does
+ * not give way at once: its time on the core counts from the dispatch, and it may have slept there in
+ * a call while nobody wanted the core.  If it has computed, the monitor's signal has come. */
 #define DUE_LOOK_CYCLES 2500000u
+#define DUE_LOOK_LAST   4u
 /* An unresponsive thread loses its core: one that has had more than so many signals, the first of
  * them at least UNRESPONSIVE_NS ago, and has not given way.  The time alone does not suffice,
  * because the monitor itself may have had no CPU meanwhile.  The time is longer than the kernel

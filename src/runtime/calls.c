@@ -105,6 +105,16 @@ long rt_make_call(struct gate_frame *f)
 static bool is_close(const struct gate_frame *f)
 { return (uint32_t)f->nr == __NR_close || (uint32_t)f->nr == __NR_close_range; }
 
+/* After a call that has returned r, while tasks wait for a core.  Not before it: a signal that is to
+ * end the call might come while the thread waits for a core.  Nor after one that a signal has ended:
+ * the program looks at what its handler has set.  (Up to glibc 2.40 a thread that is cancelled in
+ * this wait loses what the call has done, as it may where its core was taken, and bare.) */
+__attribute__((noinline)) static long give_way_if_due(struct rt_thread *t, long r)
+{
+    if (r != -EINTR) sched_look_if_due(&rt.sched, &t->self);
+    return r;
+}
+
 __attribute__((noinline)) static long may_block(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();
@@ -117,12 +127,7 @@ __attribute__((noinline)) static long may_block(struct gate_frame *f)
         rt_note_wait(t, f);
         r = rt_call_once(t, f, false, &again);
     } else r = rt_complete(f, make_call(t, f), before);
-    /* Not before the call: a signal that is to end it might come while the thread waits for a core.
-     * Nor after one that a signal has ended: the program looks at what its handler has set.  (Up to
-     * glibc 2.40 a thread that is cancelled in this wait loses what the call has done, as it may
-     * where its core was taken, and bare.) */
-    if (r != -EINTR && sched_core_is_wanted(&rt.sched)) sched_look_if_due(&rt.sched, &t->self);
-    return r;
+    return USF_LIKELY(!sched_core_is_wanted(&rt.sched)) ? r : give_way_if_due(t, r);
 }
 
 /* A signal has come meanwhile, or the core was taken. */
@@ -200,7 +205,7 @@ long rt_call_may_block(struct gate_frame *f)
 {
     struct rt_thread *t = &rt_self;
     if (USF_UNLIKELY(!rt_is_in() || *blocks_of(t, f) || f->cancel)) return may_block(f);
-    if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched))) return may_block(f);
+    if (USF_UNLIKELY(sched_core_is_wanted(&rt.sched)) && events_of(f)) return may_block(f);
     if (USF_UNLIKELY(++t->releases % PASSES_RELEASES == 0)) return look_at_release(t, f);
     return release_provisionally(t, f);
 }
@@ -226,8 +231,10 @@ static long call_changes_descriptors(struct gate_frame *f)
 
 static long after_call(struct gate_frame *f, long r)
 {
-    if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_release(&rt.sched, &rt_self.self))
-        return USF_LIKELY(r >= 0) || !rt_says_not_yet(r) ? r : rt_not_yet(&rt_self, r);
+    if (USF_LIKELY(f->kept_more == rt_self.signals) && sched_end_release(&rt.sched, &rt_self.self)) {
+        if (USF_UNLIKELY(r < 0) && rt_says_not_yet(r)) r = rt_not_yet(&rt_self, r);
+        return USF_LIKELY(!sched_core_is_wanted(&rt.sched)) ? r : give_way_if_due(&rt_self, r);
+    }
     return after_disturbed(f, r);
 }
 

@@ -70,7 +70,7 @@ struct sched_self {
     uint32_t arrivals;          /* turns that it has had */
     uint64_t spread;            /* cycles: when it last looked whether it polls on another's CPU */
     uint64_t called;            /* cycles: when it gave its core to a system call, if that is recorded, else 0 */
-    uint64_t looked_if_due;     /* cycles: when it did so last (sched_look_if_due) */
+    uint64_t looked_if_due;     /* cycles: when it last looked whether it must give way (sched_look_if_due) */
     uint32_t entering;          /* a signal's handler waits for a core: no other handler begins meanwhile */
     /* carrier.h */
     struct carrier *home;       /* the kernel thread that it began as; null: it does not float */
@@ -469,12 +469,12 @@ void sched_await_patch(struct sched *s);
 bool sched_interrupt_call(struct sched *s, struct sched_self *me);
 /* Must a running thread give way?  The progress guarantee says so, or its policy (give_way_at). */
 bool sched_is_due(struct sched *s, struct sched_self *me);
+/* ... do so, from the signal handler. */
+void sched_preempt(struct sched *s, struct sched_self *me);
 /* The thread is back from a call, and tasks wait for a core: it gives way if it must.  Each call that
  * releases the core, for however short, is a scheduling point for the monitor, so a thread that makes
  * one after the other gets no signal. */
 void sched_look_if_due(struct sched *s, struct sched_self *me);
-/* ... do so, from the signal handler. */
-void sched_preempt(struct sched *s, struct sched_self *me);
 /* A signal handler is about to run on top of a park: end the wait, get a core. */
 void sched_interrupt(struct sched *s, struct sched_self *me);
 

@@ -245,7 +245,8 @@
 /* A thread that makes calls while tasks wait for a core looks every 0.6 to 1.3 ms whether it must give
  * way, about as often as the monitor.  One that has not looked for DUE_LOOK_LAST times as long does
  * not give way at once: its time on the core counts from the dispatch, and it may have slept there in
- * a call while nobody wanted the core.  If it has computed, the monitor's signal has come. */
+ * a call while nobody wanted the core.  A thread that computes between its calls for a millisecond
+ * or more gets the monitor's signal instead. */
 #define DUE_LOOK_CYCLES 2500000u
 #define DUE_LOOK_LAST   4u
 /* An unresponsive thread loses its core: one that has had more than so many signals, the first of

@@ -263,10 +263,10 @@ bool sched_is_due(struct sched *s, struct sched_self *me)
 void sched_look_if_due(struct sched *s, struct sched_self *me)
 {
     uint64_t now = os_cycles(), since = now - me->looked_if_due;
-    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     if (since < DUE_LOOK_CYCLES) return;
     me->looked_if_due = now;
     if (since > DUE_LOOK_LAST * DUE_LOOK_CYCLES || sched_is_by_kernel(s, me) || !sched_is_due(s, me)) return;
+    uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     if (core < s->h->nr_cores && !sched_is_waited_for(s, core)) return;
     come_back(s, me);
     sched_preempt(s, me);

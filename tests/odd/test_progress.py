@@ -13,6 +13,7 @@ from odd import HOG, Case, FILES, main, watchers
 
 
 HOGS = min(os.sysconf("SC_NPROCESSORS_ONLN"), 64)       # as odd-hog counts them
+ONE_CPU = ("-c", str(min(os.sched_getaffinity(0))))
 LOOKS = 0.003   # seconds: what the monitor's looks, one each millisecond, add to the time after which a core is taken
 UNRESPONSIVE = 0.1      # ... and what is left to a thread that does not answer signals
 SLEEP = 0.001   # after which each of the two looks again: 0.1 ms, and what a timer may be late
@@ -69,13 +70,13 @@ class Progress(Case):
     def test_copying(self):
         self.gets_there("string", answers=True)
 
-    # The monitor takes a core in the middle of a call that it finds twice.  It does so where it interrupts the
-    # call itself: so it is given a CPU that no hog has.
+    # The monitor takes the core of a thread that it finds in the same call at two looks.  If it runs on a hog's CPU,
+    # the hog stands still in its call meanwhile.  So the hogs get one CPU, and the monitor runs on another.
     def test_calls_on_files(self):
-        self.gets_there("files", answers=True, options=("-c", str(min(os.sched_getaffinity(0)))))
+        self.gets_there("files", answers=True, options=ONE_CPU)
 
     def test_calls_on_a_pipe(self):
-        self.gets_there("pipe", answers=True, options=("-c", str(min(os.sched_getaffinity(0)))))
+        self.gets_there("pipe", answers=True, options=ONE_CPU)
 
     def test_with_the_lock(self):
         """Which one waits for that is the hogs' affair."""

@@ -69,7 +69,7 @@ class Workloads(unittest.TestCase):
     def test_threads_and_single_operations(self):
         self.good("storm", "--threads", "4", *SHORT)
         self.good("startup", "3", "true")
-        for op in ("getppid", "read", "write", "getrandom", "recv", "pingpong", "yield"):
+        for op in ("getppid", "read", "write", "getrandom", "recv", "pread", "fstat", "pipe", "calls", "pingpong", "yield"):
             self.good("micro", "--op", op, "--rounds", "500")
         if len(os.sched_getaffinity(0)) > 1:
             self.good("micro", "--op", "idlewake", "--pin", "1", "--rounds", "50")

@@ -237,7 +237,9 @@ def micro(o):
 
     cells = [
         cell("getppid", ["--op", "getppid", "--rounds", str(rounds * 10)]),
-        *(cell(f"{call} that does not block", ["--op", call, "--rounds", str(rounds)]) for call in ("read", "write", "getrandom", "recv")),
+        *(cell(f"{call} that does not block", ["--op", call, "--rounds", str(rounds)])
+          for call in ("read", "write", "getrandom", "recv", "pread", "fstat", "pipe")),
+        *(cell(f"short calls of {t} threads", ["--op", "calls", "--threads", str(t), "--rounds", str(rounds // t)]) for t in (1, 2, 8)),
         cell("block and wake, one core", ["--op", "pingpong", "--rounds", str(rounds)], one),
         cell("block and wake, two cores", ["--op", "pingpong", "--rounds", str(rounds // 10), "--pin", "1"]),
         *(cell(f"yield among {t}, one core", ["--op", "yield", "--threads", str(t), "--rounds", str(rounds)], one)

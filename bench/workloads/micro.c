@@ -1,8 +1,9 @@
 /* bench/workloads/micro.c - the price of single operations.  SPDX-License-Identifier: Apache-2.0
  *
  * --op getppid   one cheap system call
- *      read, write, getrandom, recv   calls that may block and do not: of /dev/zero, /dev/null, nothing to receive; ns per call
- *                in the fastest of 50 batches
+ *      read, write, getrandom, recv, pread, fstat, pipe   calls that may block and do not: of /dev/zero, /dev/null, nothing to
+ *                receive, the program's own file, a pipe (a write and a read); ns per call in the fastest of 50 batches
+ *      calls     --threads threads that call pread, fstat, and write and read of a pipe of their own in turns; ns per round
  *      pingpong  two threads that wake each other and wait (futex); ns per hand-over
  *      yield     --threads threads that call sched_yield in turns; ns per call
  *      idlewake  a thread waits on a futex on an idle core; ns from before the wake to its first
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 static long rounds;
 static int threads, pin;
@@ -24,7 +26,7 @@ static double gap;
 static _Alignas(64) atomic_uint turn;
 static _Alignas(64) atomic_uint acked;
 static _Alignas(64) double woken_at;
-static atomic_long yields;
+static atomic_long yields, failed;
 static double *latency;
 
 static void place(long me)
@@ -82,33 +84,63 @@ static void *idlewake(void *arg)
     return NULL;
 }
 
-enum call { READ, WRITE, RANDOM, RECV };
+enum call { READ, WRITE, RANDOM, RECV, PREAD, FSTAT, PIPE, NR_CALLS };
+static const char *const call_names[NR_CALLS] = {"read", "write", "getrandom", "recv", "pread", "fstat", "pipe"};
 
-static bool make_call(enum call call, int fd)
+/* The call's descriptors: what is read or looked at, what is written. */
+struct files { int in, out; };
+
+static struct files open_files(enum call call)
+{
+    int pair[2] = {-1, -1};
+    switch (call) {
+    case READ: pair[0] = open("/dev/zero", O_RDONLY); break;
+    case WRITE: pair[1] = open("/dev/null", O_WRONLY); break;
+    case RECV: if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) die("no socket pair"); break;
+    case PREAD: case FSTAT: pair[0] = open("/proc/self/exe", O_RDONLY); break;
+    case PIPE: if (pipe(pair)) die("no pipe"); break;
+    default: break;
+    }
+    return (struct files){pair[0], pair[1]};
+}
+
+static bool make_call(enum call call, struct files f)
 {
     char byte = 0;
+    struct stat st;
     switch (call) {
-    case READ: return read(fd, &byte, 1) == 1;
-    case WRITE: return write(fd, &byte, 1) == 1;
+    case READ: return read(f.in, &byte, 1) == 1;
+    case WRITE: return write(f.out, &byte, 1) == 1;
     case RANDOM: return getrandom(&byte, 1, 0) == 1;
-    default: return recv(fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+    case RECV: return recv(f.in, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+    case PREAD: return pread(f.in, &byte, 1, 0) == 1;
+    case FSTAT: return !fstat(f.in, &st);
+    default: return write(f.out, &byte, 1) == 1 && read(f.in, &byte, 1) == 1;
     }
 }
 
 #define BATCHES 50
 static double call_that_may_block(enum call call, int *ok)
 {
-    int pair[2] = {-1, -1}, fd = call == WRITE ? open("/dev/null", O_WRONLY) : open("/dev/zero", O_RDONLY);
+    struct files f = open_files(call);
     double best = 0;
     long each = rounds / BATCHES + 1;
-    if (call == RECV && !socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) fd = pair[0];
     for (int b = 0; b < BATCHES; b++) {
         double t0 = now_s();
-        for (long i = 0; i < each; i++) *ok &= make_call(call, fd);
+        for (long i = 0; i < each; i++) *ok &= make_call(call, f);
         double ns = (now_s() - t0) * 1e9 / (double)each;
         if (b == 0 || ns < best) best = ns;
     }
     return best;
+}
+
+static void *caller(void *arg)
+{
+    place((long)(uintptr_t)arg);
+    struct files file = open_files(PREAD), ends = open_files(PIPE);
+    for (long i = 0; i < rounds; i++)
+        if (!make_call(PREAD, file) || !make_call(FSTAT, file) || !make_call(PIPE, ends)) atomic_fetch_add(&failed, 1);
+    return NULL;
 }
 
 static int by_value(const void *a, const void *b)
@@ -126,16 +158,20 @@ int main(int argc, char **argv)
     pin = (int)opt_long(argc, argv, "--pin", 0);
     gap = opt_num(argc, argv, "--gap", 10);
     if (rounds < 1 || threads < 1) die("--rounds and --threads must be positive");
-    int ok = 1;
+    int ok = 1, call = 0;
     double ns;
+    while (call < NR_CALLS && strcmp(op, call_names[call])) call++;
     begin_line("micro", (double)rounds, "op");
     if (!strcmp(op, "getppid")) {
         long parent = syscall(SYS_getppid);
         double t0 = now_s();
         for (long i = 0; i < rounds; i++) ok &= syscall(SYS_getppid) == parent;
         ns = (now_s() - t0) * 1e9 / (double)rounds;
-    } else if (!strcmp(op, "read") || !strcmp(op, "write") || !strcmp(op, "getrandom") || !strcmp(op, "recv")) {
-        ns = call_that_may_block(op[2] == 'c' ? RECV : op[0] == 'r' ? READ : op[0] == 'w' ? WRITE : RANDOM, &ok);
+    } else if (call < NR_CALLS) {
+        ns = call_that_may_block((enum call)call, &ok);
+    } else if (!strcmp(op, "calls")) {
+        ns = team_run(threads, caller) * 1e9 / ((double)rounds * threads);
+        ok = !atomic_load(&failed);
     } else if (!strcmp(op, "pingpong")) {
         ns = team_run(2, pingpong) * 1e9 / (2 * (double)rounds);
         ok = atomic_load(&turn) == (unsigned)(2 * rounds);
@@ -149,7 +185,7 @@ int main(int argc, char **argv)
         qsort(latency, (size_t)rounds, sizeof *latency, by_value);
         ns = latency[rounds / 2];
     } else {
-        die("--op: getppid read write getrandom recv pingpong yield idlewake");
+        die("--op: getppid read write getrandom recv pread fstat pipe calls pingpong yield idlewake");
         return 2;
     }
     char more[100];

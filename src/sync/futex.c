@@ -394,7 +394,7 @@ static long requeue(struct sync *y, struct sync_self *me, uint32_t *addr, int nr
     unlock_two(b, b2);
     wake_taken(y, me, &t);
     sched_crit_leave(y->sched, me->sched);
-    if (err || !atomic_load(&y->kernel) || done >= nr_wake + nr_requeue) return err ? err : done;
+    if (err || !atomic_load(&y->kernel) || done - nr_wake >= nr_requeue) return err ? err : done;
     int woken = done < nr_wake ? done : nr_wake;
     long r = usf_syscall(__NR_futex, addr, FUTEX_REQUEUE | FUTEX_PRIVATE_FLAG, nr_wake - woken,
                          (long)(nr_requeue - (done - woken)), addr2);

@@ -5,6 +5,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -98,6 +99,10 @@ static void waitv_woken(int priv)
     long woken = SYS(SYS_futex, &word[3], FUTEX_WAKE | flag, 9);
     say("wake there: %s", show(woken));
     if (woken <= 0) say("wake: %s", show(SYS(SYS_futex, &word[0], FUTEX_WAKE | flag, 9)));
+    say("  index %s", show(await_done(0)));
+    start_waitv(0, priv);
+    say("wake one, requeue all others: %s", show(woken = SYS(SYS_futex, &word[1], FUTEX_REQUEUE | flag, 1, INT_MAX, &word[3], 0)));
+    if (woken <= 0) say("wake: %s", show(SYS(SYS_futex, &word[1], FUTEX_WAKE | flag, 9)));
     say("  index %s", show(await_done(0)));
 }
 

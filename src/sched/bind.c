@@ -106,19 +106,15 @@ static void own_mask(struct sched *s, const struct usf_task *t, struct os_cpuset
         if (has(may, c)) os_cpu_set(cpus, s->cores[c].pol.cpu);
 }
 
-/* Here and below, task USF_NONE is a thread whose process has just left by a call in one of the
- * thread's handlers, setuid for example. */
-void bind_release(struct sched *s, uint32_t task, int32_t tid)
+/* tid: of the thread, 0: the caller's. */
+static void release(struct sched *s, uint32_t task, struct usf_thread *thread, int32_t tid)
 {
-    if (task == USF_NONE) return;
-    struct usf_task *t = &s->tasks[task];
     struct os_cpuset cpus;
-    _Atomic uint32_t *pinned = &sched_thread_of(s, task)->pinned;
-    if (atomic_load(pinned) == USF_PINNED_HELD) return;
-    own_mask(s, t, &cpus);
+    if (atomic_load(&thread->pinned) == USF_PINNED_HELD) return;
+    own_mask(s, &s->tasks[task], &cpus);
     bool done = os_setaffinity(tid, &cpus) == 0;
     USF_POINT("sched.unbound");
-    if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
+    if (atomic_load(&thread->pinned) != USF_PINNED_HELD) atomic_store(&thread->pinned, done ? USF_NONE : USF_PINNED_UNKNOWN);
 }
 
 void bind_forget(struct sched *s, uint32_t task)
@@ -127,14 +123,11 @@ void bind_forget(struct sched *s, uint32_t task)
     if (atomic_load(pinned) != USF_PINNED_HELD) atomic_store(pinned, USF_PINNED_UNKNOWN);
 }
 
-void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
+static void place(struct sched *s, uint32_t task, uint32_t core, struct usf_thread *thread, int32_t tid)
 {
-    if (task == USF_NONE) return;
-    struct usf_task *t = &s->tasks[task];
-    struct usf_thread *thread = sched_thread_of(s, task);
-    uint32_t to = wanted(s, t, core);
+    uint32_t to = wanted(s, &s->tasks[task], core);
     if (to == USF_NONE) {
-        bind_release(s, task, tid);
+        release(s, task, thread, tid);
         return;
     }
     atomic_store(&thread->pinned, to);
@@ -144,6 +137,11 @@ void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid)
     USF_POINT("sched.bound");
     atomic_store(&thread->pinned, bound ? to : USF_PINNED_UNKNOWN);
 }
+
+/* A task USF_NONE is a thread whose process has just left by a call in one of the thread's handlers,
+ * setuid for example. */
+void bind_release(struct sched *s, uint32_t task) { if (task != USF_NONE) release(s, task, sched_thread_of(s, task), 0); }
+void bind_place(struct sched *s, uint32_t task, uint32_t core) { if (task != USF_NONE) place(s, task, core, sched_thread_of(s, task), 0); }
 
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core)
 {
@@ -164,13 +162,14 @@ static bool is_bindable(struct sched *s, struct usf_task *t)
 /* The thread may have ended, and its record may be another's by now: one of a container, for
  * example, where the same id means another thread.  A record that is freed loses its process, and
  * one that is claimed gets its thread before its process.  So a thread that is read before the
- * process belongs to that process, or to an earlier one. */
+ * process belongs to that process, or to an earlier one.  A floating task may be executed by another
+ * thread by now: `pinned` is said of the thread that is bound. */
 void bind_other(struct sched *s, uint32_t task, uint32_t core)
 {
     struct usf_task *t = &s->tasks[task];
     struct usf_thread *thread = sched_thread_of(s, task);
     int32_t tid = thread->tid;
-    if (is_bindable(s, t) && atomic_load(&thread->pinned) != USF_PINNED_HELD) bind_place(s, task, core, tid);
+    if (is_bindable(s, t) && atomic_load(&thread->pinned) != USF_PINNED_HELD) place(s, task, core, thread, tid);
 }
 
 /* A thread that runs on without a core has the CPU of another task's core, or of a real-time program
@@ -208,7 +207,7 @@ void sched_place_anew(struct sched *s, struct sched_self *me, uint32_t task)
     uint32_t core = atomic_load(&t->core);
     atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_UNKNOWN);
     if (atomic_load(&t->state) != USF_TASK_RUNNING || core >= s->h->nr_cores) return;  /* it is placed when it is next given a core */
-    if (task == me->task) bind_place(s, task, core, 0);
+    if (task == me->task) bind_place(s, task, core);
     else bind_other(s, task, core);
 }
 
@@ -261,7 +260,7 @@ void bind_spread(struct sched *s, struct sched_self *me, uint32_t core)
     atomic_store(&sched_thread_of(s, task)->pinned, USF_PINNED_UNKNOWN);
     USF_POINT("sched.spread");
     os_setaffinity(0, &free);
-    bind_release(s, task, 0);
+    bind_release(s, task);
     note_at(c, os_cpu(), os_cycles());
 }
 
@@ -321,6 +320,6 @@ void sched_place_self(struct sched *s, struct sched_self *me)
     uint32_t core = atomic_load(&s->tasks[me->task].core);
     if (core >= s->h->nr_cores || !is_astray(s, core, atomic_load(&s->cores[core].word)) || !core_enter(s, me)) return;
     uint64_t w = atomic_load(&s->cores[core].word);
-    if (core_task(w) == me->task && is_astray(s, core, w)) bind_place(s, me->task, core, 0);
+    if (core_task(w) == me->task && is_astray(s, core, w)) bind_place(s, me->task, core);
     core_leave(s, me, &(struct wakes){0});
 }

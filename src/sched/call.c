@@ -63,7 +63,7 @@ static void begin_kernel_run(struct sched *s, struct sched_self *me, uint32_t co
     }
     core_leave(s, me, &k);
     USF_POINT("sched.kernel_run");
-    if (begins && sched_is_by_kernel(s, me)) bind_release(s, me->task, 0);      /* unless a handler has ended it */
+    if (begins && sched_is_by_kernel(s, me)) bind_release(s, me->task);      /* unless a handler has ended it */
 }
 
 void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
@@ -159,31 +159,18 @@ static bool is_to_queue(struct sched_self *me)
 
 /* Such threads do not enter the scheduler otherwise.  If a process has no others, the death of the
  * monitor, a damaged instance and a new cpuset are found here (core_enter). */
-static bool look_in_kernel_run(struct sched *s, struct sched_self *me)
+static void look_in_kernel_run(struct sched *s, struct sched_self *me)
 {
     NO_WAKES(k);
     me->bursts.entered = me->bursts.began;
-    if (!core_enter(s, me)) return false;
-    core_leave(s, me, &k);
-    return true;
-}
-
-/* The process has left its instance: the thread goes on, as one that a patcher has to stop.  Or it
- * is about to leave: then the call is not over for the scheduler. */
-static void not_entered(struct sched *s, struct sched_self *me)
-{
-    if (me->task == USF_NONE) park_go_on(s, me);
-    else me->where = SCHED_IN_CALL;
+    if (core_enter(s, me)) core_leave(s, me, &k);
 }
 
 static void return_kernel_run(struct sched *s, struct sched_self *me)
 {
     atomic_fetch_add_explicit(&own(s, me)->bursts, 1, memory_order_relaxed);
     me->bursts.began = os_cycles();
-    if (USF_UNLIKELY(me->bursts.began - me->bursts.entered > KERNEL_RUN_LOOK_CYCLES) && !look_in_kernel_run(s, me)) {
-        not_entered(s, me);
-        return;
-    }
+    if (USF_UNLIKELY(me->bursts.began - me->bursts.entered > KERNEL_RUN_LOOK_CYCLES)) look_in_kernel_run(s, me);
     park_go_on(s, me);
 }
 
@@ -214,8 +201,8 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     NO_WAKES(k);
     if (!sched_is_by_kernel(s, me)) me->lost++;
     me->bursts.began = os_cycles();
-    if (!core_enter(s, me)) {
-        not_entered(s, me);
+    if (!core_enter(s, me)) {           /* the process has left its instance: a patcher has to stop the thread from now on */
+        park_go_on(s, me);
         if (core < s->h->nr_cores) core_idle_set(s, core);  /* a needless bit only causes a look */
         return;
     }

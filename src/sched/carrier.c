@@ -94,7 +94,7 @@ static void assign(struct sched *s, uint32_t number, struct sched_self *self)
 {
     usf_dassert(number < USF_MAX_TASKS && self && self->context && self->task != USF_NONE && !usf_park_is_kept(atomic_load(&s->threads[number].park)));
     self->carrier = &s->carriers[number];
-    atomic_store_explicit(&s->threads[number].owner, self->task + 1, memory_order_release);     /* release: who reads IDLE later reads this owner */
+    atomic_store_explicit(&s->threads[number].owner, self->task + 1, memory_order_release);     /* release: a thread that reads IDLE later reads this owner */
     USF_POINT("carrier.assign");
     atomic_store_explicit(&s->tasks[self->task].thread, number, memory_order_release);       /* C3: publish's exchange comes after it */
 }

@@ -49,7 +49,9 @@ static bool has_left(struct sched *s, struct sched_self *me)
 static void give_up_record(struct sched *s, struct sched_self *me)
 {
     while (!me->joining && atomic_load(&s->leaving) == SCHED_LEAVING) os_futex_wait(&s->leaving, SCHED_LEAVING, 0);
-    me->task = USF_NONE;        /* the runtime attaches anew if we go on at all, and are scheduled then */
+    /* The runtime attaches anew if we go on at all, and are scheduled then.  A handler may have done
+     * so, since the lock was released. */
+    if (me->joining || is_off(s, me)) me->task = USF_NONE;
 }
 
 static bool look_is_due(const struct sched *s, uint64_t now)
@@ -498,8 +500,7 @@ void core_fill(struct sched *s, uint32_t core, struct wakes *k)
         c->pol.current = owner;
         if (t == USF_NONE) return;
         if (claim(s, core, t, k)) return;
-        /* The owner came back in between.  The task goes to the end of the queue, which costs
-         * nothing, as the core is busy. */
+        /* The owner came back in between: the task goes to the end of the queue. */
         core_enqueue(s, t, USF_WHY_WAKE);
     }
 }

@@ -196,8 +196,8 @@ static inline bool core_any_is_idle(const struct sched *s)
 }
 
 /* lease.c.  Holds the lock: the calling thread has yielded on the core.  `running` has it now:
- * another task, or the thread's own, since no other had use for it.  Lease to the core who could
- * run there next, if that may be done now. */
+ * another task, or the thread's own, since no other had use for it.  Lease to the core the tasks that
+ * could run there next, if that may be done now. */
 void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t running);
 /* Holds the lock.  End all leases; yields: or that of the own core alone.  Returns one in which a
  * thread gives way just now, and which has not ended. */
@@ -227,8 +227,8 @@ void core_wake(struct sched *s, uint32_t task, bool at_end);
 void core_rouse(struct usf_thread *t);
 void core_idle_set(struct sched *s, uint32_t core);
 void core_idle_clear(struct sched *s, uint32_t core);
-/* Without the lock, as the next three.  Wait until the own task is RUNNING, or was and is IN_KERNEL
- * again.  0, -ETIMEDOUT, -EINTR. */
+/* Without the lock, as the next three.  Wait until the own task is neither READY nor BLOCKED, or
+ * the process leaves.  0, -ETIMEDOUT, -EINTR. */
 int  core_park(struct sched *s, struct sched_self *me, uint64_t deadline);
 /* The same, after the core was given to another task.  -ETIMEDOUT also if the own task is READY:
  * the caller waits for a core then. */
@@ -245,18 +245,18 @@ void bind_choose(struct sched *s);
 bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core);
 /* True if no task was READY for UNBIND_NS: the caller unbinds the threads. */
 bool bind_is_over(struct sched *s, uint64_t now);
-/* Check the binding of the task's thread, which owns the core; correct it if it is wrong.  _place:
- * tid 0 is the calling thread; another process's thread only with permission.  _release: restore
- * the thread's own mask, whatever the mode. */
+/* Check the binding of the task's thread, which owns the core.  Correct it: _place of the calling
+ * thread, _other of another, of another process only with permission.  _release: restore the calling
+ * thread's own mask, whatever the mode. */
 bool bind_is_placed(struct sched *s, uint32_t task, uint32_t core);
 /* Two tasks are alike if they may run on the same CPUs while UNBOUND.  If they are not, a kernel
  * thread that has the mask of one, and goes on with the other, has the wrong mask.  A kernel thread
  * that is bound to a core's CPU is right for every task that has the core. */
 bool bind_is_alike(const struct usf_task *a, const struct usf_task *b);
 void bind_forget(struct sched *s, uint32_t task);   /* what it may run on has changed */
-void bind_place(struct sched *s, uint32_t task, uint32_t core, int32_t tid);
+void bind_place(struct sched *s, uint32_t task, uint32_t core);
 void bind_other(struct sched *s, uint32_t task, uint32_t core);
-void bind_release(struct sched *s, uint32_t task, int32_t tid);
+void bind_release(struct sched *s, uint32_t task);
 
 /* The calling thread is about to poll on this core: while the instance is UNBOUND it leaves a CPU
  * where another thread of the instance is. */

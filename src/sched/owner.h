@@ -1,4 +1,4 @@
-/* src/sched/owner.h - who owns the scheduler lock.  SPDX-License-Identifier: Apache-2.0
+/* src/sched/owner.h - the owner of the scheduler lock.  SPDX-License-Identifier: Apache-2.0
  *
  * The lock's word has a name for the owner, so that the monitor can tell whether it is dead.
  * src/sched/lock.h has the lock itself, which only the scheduler takes. */

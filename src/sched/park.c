@@ -211,7 +211,7 @@ void core_arrive(struct sched *s, struct sched_self *me)
     if (core < s->h->nr_cores) {
         bool there = bind_is_placed(s, me->task, core), bound = atomic_load_explicit(&t->pinned, memory_order_relaxed) == core;
         bool looks = me->arrivals++ % PARK_ARRIVALS == 0;
-        if (!there || (bound && looks && USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) bind_place(s, me->task, core, 0);
+        if (!there || (bound && looks && USF_UNLIKELY(os_cpu() != s->cores[core].pol.cpu))) bind_place(s, me->task, core);
     }
     park_go_on(s, me);
 }

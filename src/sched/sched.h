@@ -2,7 +2,7 @@
  *
  * Everything here works on a mapped instance (struct sched) and is called by threads of
  * participating processes, by the monitor and by the simulator.  Kernel and clock only through
- * src/os; nothing above this room is called.  docs/design.md has the state machines,
+ * src/os, but for carrier.c; nothing above this room is called.  docs/design.md has the state machines,
  * docs/locking.md the order of locks.
  *
  * The rules that keep it right; S1 and S4 to S6 hold after each release of the scheduler lock:
@@ -57,7 +57,7 @@ struct sched_self {
     uint32_t where;             /* enum sched_where */
     uint32_t poll_core;         /* core it polls as the idle poller, + 1 */
     uint32_t interrupted;       /* its wait was ended by sched_interrupt */
-    uint32_t looked_in_vain;    /* it has looked for as long as it may: its core may sleep at once */
+    uint32_t has_looked;        /* it has polled in a probe for as long as it may: its core may sleep at once */
     uint32_t monitor_look;      /* its turn to call sched.look_for_monitor */
     uint32_t joining;           /* it joins the instance again for its process, while the others wait */
     uint32_t lock_name;         /* the name under which it owns the scheduler lock */

@@ -22,11 +22,11 @@ void sched_looked(struct sched *s, struct sched_self *me, uint64_t took)
     uint32_t core = atomic_load_explicit(&own(s, me)->core, memory_order_relaxed);
     if (core >= s->h->nr_cores) return;
     struct usf_core *c = &s->cores[core];
-    me->looked_in_vain = took == UINT64_MAX && !sched_core_is_wanted(s);
-    if (took == UINT64_MAX && !me->looked_in_vain) return;        /* it ended because the core was wanted: no sample */
+    me->has_looked = took == UINT64_MAX && !sched_core_is_wanted(s);
+    if (took == UINT64_MAX && !me->has_looked) return;        /* it ended because the core was wanted: no sample */
     if (took > LOOK_LONG * s->h->poll_max_ns) took = LOOK_LONG * s->h->poll_max_ns;
     set_estimate(&c->poll_avg, ((LOOK_WEIGHT - 1) * estimate(&c->poll_avg) + took) / LOOK_WEIGHT);
-    if (!me->looked_in_vain) core_count(&own(s, me)->n.polls, 1);
+    if (!me->has_looked) core_count(&own(s, me)->n.polls, 1);
 }
 
 /* ---- block and wake --------------------------------------------------------------------------- */
@@ -60,11 +60,11 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
     core_count(&t->n.blocks, 1);
     if (had) s->cores[core].pol.current = USF_NONE;     /* for the policy no task runs here any more */
     bool given = had && core_give(s, core, me->task, core_pick(s, core, CORE_ANY), &k);
-    if (had && !given && !me->looked_in_vain && estimate(&s->cores[core].poll_ns)) {
+    if (had && !given && !me->has_looked && estimate(&s->cores[core].poll_ns)) {
         atomic_store(&s->cores[core].poller, me->task + 1);
         me->poll_core = core + 1;
     }
-    me->looked_in_vain = 0;
+    me->has_looked = 0;
     me->where = SCHED_PARKED;
     core_leave(s, me, &k);
     USF_POINT("sched.blocked");
@@ -316,7 +316,10 @@ void sched_interrupt(struct sched *s, struct sched_self *me)
     carrier_flush(s, me);
     park_leave_poll(s, me);
     if (state_of(own(s, me)) == USF_TASK_BLOCKED) {
-        if (!core_enter(s, me)) return;
+        if (!core_enter(s, me)) {
+            park_go_on(s, me);
+            return;
+        }
         if (state_of(own(s, me)) == USF_TASK_BLOCKED) {
             core_place(s, me->task, USF_WHY_WAKE, &k);
             me->interrupted = 1;

@@ -5,7 +5,8 @@
 
 #include "sched/sched.h"
 
-/* A task whose core the monitor took because its thread slept in the kernel unseen.  The list has
+/* A task that was left IN_KERNEL without its thread's doing: the monitor took its core while the
+ * thread slept in the kernel unseen or did not answer, or the process lost the core.  The list has
  * those that were taken last, in this order. */
 struct sched_unseen {
     uint32_t task;
@@ -24,7 +25,7 @@ struct sched_astray {
 /* There is such a thread, and few attempts were made: look again soon. */
 static inline bool sched_is_newly_astray(const struct sched_astray *a) { return a->word && a->pause <= 8 * ASTRAY_NS; }
 
-/* Who runs on a core, as the last look found it. */
+/* The task that runs on a core, as the last look found it. */
 struct sched_seen {
     uint64_t word, progress, release;       /* usf_core's, and the task's */
     uint64_t since;             /* ns: the first look that found the same */

@@ -43,7 +43,7 @@
 #define USF_MONITOR_NAPS(s)   (1u << 16 << (s))
 #define USF_MONITORS_ASLEEP   0xffffu      /* any */
 
-/* Who places the instance's threads (src/sched/bind.c): the kernel, by their own masks, or the
+/* What places the instance's threads (src/sched/bind.c): the kernel, by their own masks, or the
  * scheduler, each on its core's CPU. */
 enum usf_binding { USF_UNBOUND = 0, USF_BOUND };
 
@@ -155,8 +155,8 @@ struct usf_task {
     _Atomic uint16_t waits;     /* how often its thread has begun to wait for a futex, by and by from 0 again; written by that thread */
     _Atomic uint64_t wait_addr; /* futex address, or usf_wait_call(): for `usf ps --why` */
     uint64_t start_ns;          /* when put on its core */
-    _Atomic uint16_t why;       /* enum usf_why of the last time that it was queued; under the lock, or by the
-                                   owner before it offers its turn */
+    _Atomic uint16_t why;       /* enum usf_why of the last time that it was queued; under the lock, or with
+                                   the core's lease */
     _Atomic uint16_t claim;     /* process + 1 whose thread has taken the record, before any other word of it is
                                    written; 0: the record is FREE, and any thread may take it */
     _Atomic uint32_t bursts;    /* times that it became BY_KERNEL, and came back from a system call as that */
@@ -177,7 +177,8 @@ struct usf_task {
 /* A provisional release: a thread keeps its core in a system call, but others may take it after
  * `lend`. Only the owner writes this word while both bits are 0, so a plain store begins the
  * release.  The owner ends it by a compare-and-swap of PROVISIONAL alone, or under the scheduler
- * lock if it is TAKEN.  A taker swaps in TAKEN, under that lock, before it takes the core. */
+ * lock if it is TAKEN.  A taker swaps in TAKEN, under that lock, before it takes the core.
+ * (The monitor does without where a core is RUNNING.) */
 #define USF_RELEASE_PROVISIONAL 1u
 #define USF_RELEASE_TAKEN 2u     /* with PROVISIONAL: ask under the lock whether the core was taken */
 #define USF_RELEASE_BITS 3u
@@ -188,7 +189,7 @@ enum usf_park {
     USF_PARK_ASLEEP,     /* its thread sleeps in the kernel, or is about to */
     USF_PARK_PINNING,    /* the waker binds it to its core before it wakes it */
     USF_PARK_IDLE,       /* it sleeps, kept for a thread that floats (`owner`) */
-    USF_PARK_CLAIMED,    /* was IDLE; another thread is executing the owner elsewhere */
+    USF_PARK_CLAIMED,    /* one thread has it: it will execute the owner elsewhere, publish it again, or wake this one */
     USF_PARK_LOOK,       /* IDLE, and it must look anew until when it may sleep */
 };
 static inline bool usf_park_is_kept(uint32_t park) { return park == USF_PARK_IDLE || park == USF_PARK_LOOK; }

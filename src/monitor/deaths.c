@@ -184,7 +184,7 @@ static void take_off_deserter(struct monitor *m, uint32_t i)
     monitor_unlock(m);
 }
 
-/* Follow the process table: who came, who left, who is another now. */
+/* Follow the process table: which processes came, left, or are others now. */
 static void look_at_processes(struct monitor *m)
 {
     uint32_t hwm = atomic_load(&m->shm.h->proc_hwm), taken = 0, elsewhere = 0;

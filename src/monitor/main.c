@@ -149,7 +149,7 @@ int monitor_thread(void *(*run)(void *), void *arg)
     return -r;
 }
 
-/* To who started it, and waits for the answer: it watches, or this is why not. */
+/* To the process that started it, and waits for the answer: it watches, or this is why not. */
 static void report(const struct monitor_options *o, int error)
 {
     static bool told;

@@ -116,7 +116,7 @@ static long call_exec(struct gate_frame *f)
     struct gate_frame with = *f;
     struct rt_exec_env env = {0};
     if (rt_has_own_self() && (r = rt_exec_env_make(&with, &env))) return r;
-    r = rt.late ? pass_exec(&with) : make_exec(t, &with);       /* who stands by: its timer ends with the exec */
+    r = rt.late ? pass_exec(&with) : make_exec(t, &with);       /* while it stands by: its timer ends with the exec */
     rt_exec_env_drop(&env);
     return r;
 }

@@ -71,7 +71,7 @@ static bool never_blocks(const struct gate_frame *f)
 
 enum look { READY, WOULD_SLEEP, MAY_SLEEP, DONE };
 
-/* Who polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said
+/* A thread that polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said
  * not to be long before it is full. */
 static enum look ask(const struct gate_frame *f, short events)
 {

@@ -128,7 +128,7 @@ struct rt {
     _Atomic bool homeless;          /* the process may use none of the instance's CPUs at present */
     int32_t pid;
     uint64_t start_time;        /* of this process; 0: not looked up yet */
-    uint32_t user;                  /* who joined */
+    uint32_t user;                  /* ... that joined */
     struct os_cpuset cpus;          /* the process's own affinity, as it was before any pinning */
     _Atomic uint32_t list_lock;
     struct rt_thread *threads, *first;      /* in a list; the one that the process began with, if it is there */
@@ -295,7 +295,7 @@ void rt_exec_env_drop(struct rt_exec_env *own);
 /* life.c: fork, exit, and going on without usf */
 void rt_install_life(void);
 extern const uint16_t rt_set_users[7];      /* the calls that set a user or groups */
-bool rt_is_stranger(void);                  /* it runs as another user than who joined, for good, or has left the instance's group */
+bool rt_is_stranger(void);                  /* it runs as another user than the one that joined, for good, or has left the instance's group */
 /* Take this process off its instance for good: all its threads run unscheduled.  False: another
  * thread has, or it took no part. */
 bool rt_depart(void);
@@ -306,7 +306,7 @@ bool rt_take_off(struct rt_thread *t, uint32_t *proc);
 void rt_desert(void);
 bool rt_desert_condemned(void);             /* ... if the instance is (shm_condemn).  True: done */
 
-/* signals.c */
+/* signals.c and actions.c */
 #define RT_SIGNAL      MONITOR_PREEMPT_SIGNAL       /* ignored by default: harmless to a process that has just exec'd */
 #define RT_STOP_MAGIC  0x75736673746f7000ull        /* values, beside the monitor's */
 #define RT_ROOM_MAGIC  0x757366726f6f6d00ull    /* look at what was sent to you; leave your carrier, if it is wanted */
@@ -319,19 +319,24 @@ struct rt_action {              /* the kernel's struct sigaction */
     void *restorer;
     uint64_t mask;
 };
+
+/* actions.c */
 bool rt_action_is_handler(const struct rt_action *a);
 void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old);      /* in the kernel */
 uint64_t rt_set_mask(uint64_t mask);        /* both: the mask that was */
 uint64_t rt_block_signals(uint64_t set);
-void rt_signals_init(void);
 void rt_signals_adopt(void);                /* the handlers that the program has installed so far are entered through rt_signal */
 unsigned rt_signals_restorers(void *restorer[RT_SIGNALS]);      /* where handlers return to; the number */
-uint64_t rt_signals_let_end(uint64_t below);    /* block all that have a handler, and what `below` has: the others end or stop the program */
-bool rt_is_own_signal(const siginfo_t *info);   /* the monitor's or ours, not the program's use of the same signal */
+void rt_signal_is_again(int sig);           /* it is raised again, here or by another thread */
 void rt_signals_before_exec(void);
 void rt_signals_after_failed_exec(void);
 void rt_signals_after_fork(void);
 void rt_install_signals(void);
+
+/* signals.c */
+void rt_signals_init(void);
+uint64_t rt_signals_let_end(uint64_t below);    /* block all that have a handler, and what `below` has: the others end or stop the program */
+bool rt_is_own_signal(const siginfo_t *info);   /* the monitor's or ours, not the program's use of the same signal */
 void rt_raise(int sig, const void *info);   /* on the kernel thread that executes the caller: as it came */
 void rt_signal(int sig, siginfo_t *info, void *ctx);        /* the entry of every handler */
 
@@ -395,7 +400,6 @@ enum usf_stays rt_stays_before(void);
 void rt_directed_init(struct rt_sent **room);
 void rt_directed_forget(struct rt_thread *t);
 void rt_float_pass_signal(struct rt_thread *to, struct rt_thread *from);
-void rt_signal_is_again(int sig);
 bool rt_float_forwards(struct rt_thread *t, int sig, const siginfo_t *info);
 long rt_call_sigprocmask(struct gate_frame *f);
 long rt_call_sigpending(struct gate_frame *f);

@@ -30,62 +30,9 @@
 
 #include "arch/code.h"
 #include "arch/signal.h"
-#include "runtime/runtime.h"
+#include "runtime/actions.h"
 #include "sched/carrier.h"
 #include "spin/spin.h"
-
-#define NSIGNALS 65
-#define DFL ((void (*)(int, siginfo_t *, void *))0)
-#define IGN ((void (*)(int, siginfo_t *, void *))1)
-
-static struct {
-    _Atomic uint32_t lock;
-    struct rt_action act[NSIGNALS];             /* as the program set them */
-    bool known[NSIGNALS];
-    bool seen[NSIGNALS];                        /* its handler is in code whose system calls the gate sees */
-    bool ready;
-    _Atomic uint64_t handled;                   /* those that have a handler */
-    _Atomic int changing;                       /* the signal whose action is being changed, ... */
-    struct rt_action before;                    /* ... and what it was, for a child of a fork in the middle of that */
-} table;
-
-void rt_restorer(void) __asm__("__restore_rt");     /* of the architecture (src/arch) */
-
-static const int ours[] = {RT_SIGNAL, SIGSEGV, SIGBUS};
-#define NR_OURS (sizeof ours / sizeof *ours)
-static bool is_ours(int sig)
-{
-    for (unsigned i = 0; i < NR_OURS; i++)
-        if (ours[i] == sig) return true;
-    return false;
-}
-
-#define RESTORER 0x04000000ul      /* SA_RESTORER */
-
-static long kernel_action(int sig, const struct rt_action *new, struct rt_action *old)
-{ return usf_syscall(__NR_rt_sigaction, sig, new, old, 8); }
-
-void rt_signals_exchange(int sig, const struct rt_action *new, struct rt_action *old)
-{
-    struct rt_action a = *new;
-    if (!a.restorer) a.restorer = (void *)rt_restorer;
-    a.flags |= RESTORER;
-    kernel_action(sig, &a, old);
-}
-
-uint64_t rt_set_mask(uint64_t mask)
-{
-    uint64_t old = 0;
-    usf_syscall(__NR_rt_sigprocmask, SIG_SETMASK, &mask, &old, 8);
-    return old;
-}
-
-uint64_t rt_block_signals(uint64_t set)
-{
-    uint64_t old = 0;
-    usf_syscall(__NR_rt_sigprocmask, SIG_BLOCK, &set, &old, 8);
-    return old;
-}
 
 /* ---- signals that came in a critical section ------------------------------------------------- */
 
@@ -153,8 +100,6 @@ static void end_in_crit(struct rt_thread *t, const ucontext_t *uc)
     if (t->deferred) t->deferred_mask &= mask;
 }
 
-static uint64_t handled_and_own(void) { return (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS; }
-
 /* Those that are to end or stop the program do so.  A handler's own mask holds again once it has
  * its core; after the runtime's signal the return restores what held below. */
 static void hold(struct sched_self *self)
@@ -162,7 +107,7 @@ static void hold(struct sched_self *self)
     struct rt_thread *t = &rt_self;
     usf_dassert(self == &t->self && self->entering && !t->held);
     self->entering = 0;
-    t->held_mask = rt_block_signals(handled_and_own());
+    t->held_mask = rt_block_signals(rt_actions_handled());
     t->held = true;
 }
 
@@ -173,12 +118,6 @@ static void let_go(struct rt_thread *t)
     t->held = false;
     rt_set_mask(t->held_mask);
 }
-
-static void install_entry(int sig, const struct rt_action *user);
-
-/* It is raised again, here or by another thread: the kernel may have reset its action. */
-void rt_signal_is_again(int sig)
-{ if (table.act[sig].flags & SA_RESETHAND) install_entry(sig, &table.act[sig]); }
 
 static void after_crit(struct sched_self *self)
 {
@@ -211,7 +150,7 @@ static void stop_here(struct rt_thread *t)
  * what came with them. */
 static bool has_lost_its_value(const siginfo_t *info) { return info->si_code == SI_USER && info->si_pid == 0; }
 
-uint64_t rt_signals_let_end(uint64_t below) { return rt_set_mask(below | handled_and_own()); }
+uint64_t rt_signals_let_end(uint64_t below) { return rt_set_mask(below | rt_actions_handled()); }
 
 /* Look for a spin-wait, give way.  lost: the program's handler may come next, not the return. */
 static void look_at_itself(struct rt_thread *t, uintptr_t pc, bool lost, uint64_t below)
@@ -268,7 +207,8 @@ static void attend(struct rt_thread *t, ucontext_t *uc)
     }
     for (uint64_t raised = rt_float_attend(t, t->sigwaits); raised; raised &= raised - 1) {
         int sig = __builtin_ctzll(raised) + 1;
-        if (rt_action_is_handler(&table.act[sig]) && !(table.act[sig].flags & SA_RESTART)) ends |= 1ull << (sig - 1);
+        const struct rt_action *a = rt_action_of(sig);
+        if (rt_action_is_handler(a) && !(a->flags & SA_RESTART)) ends |= 1ull << (sig - 1);
     }
     if ((ends || carrier_is_wanted(&t->self)) && t->self.where == SCHED_IN_CALL) end_call(uc);
 }
@@ -284,8 +224,8 @@ static void own_signal(struct rt_thread *t, siginfo_t *info, ucontext_t *uc)
     if (stop || lost) stop_here(t);
     if (!stop && t->state == RT_ATTACHED && t->self.task != USF_NONE && !t->self.crit && t->self.where == SCHED_USER
         && !usf_gate_vforked && !gate_contains_pc(arch_pc(uc)) && rt_enter()) {
-        /* Who wants this kernel thread may be who is busy-waited for: once the loop is found, it
-         * makes room (spinwait.c). */
+        /* The thread that wants this kernel thread may be the one that is busy-waited for: once the
+         * loop is found, it makes room (spinwait.c). */
         if (value == RT_ROOM_MAGIC) rt_find_spin(t, arch_pc(uc));
         else look_at_itself(t, arch_pc(uc), lost, *(const uint64_t *)&uc->uc_sigmask);
     }
@@ -301,52 +241,15 @@ static ucontext_t *below_entries(ucontext_t *uc)
     return uc;
 }
 
-#define CANCEL_SIGNAL 32        /* glibc's SIGCANCEL */
-
-/* Those that such an entry blocks until its frame is where it is to be. */
-static bool blocks_all(int sig, const struct rt_action *a) { return sig == RT_SIGNAL || sig == RT_SETXID_SIGNAL || a->flags & SA_ONSTACK; }
-
-bool rt_action_is_handler(const struct rt_action *a) { return a->handler != DFL && a->handler != IGN; }
-
-/* Functions without unwind information are not patched: such code (Go's) asks the kernel itself for
- * its alternate stack, is told of the runtime's, and takes that for its own. */
-static bool has_bounds(uintptr_t pc)
-{
-    struct gate_object o;
-    uintptr_t start, end;
-    return gate_find_object(pc, &o) && gate_function_bounds(&o, pc, &start, &end);
-}
-
-/* gnuplot installs the same handler a million times per second.  The caller has the table. */
-static bool is_seen(const struct rt_action *a)
-{
-    static uintptr_t last;
-    uintptr_t pc = (uintptr_t)a->handler;
-    if (!rt_action_is_handler(a) || pc == last) return true;
-    if (!has_bounds(pc)) return false;
-    last = pc;
-    return true;
-}
-
 /* May the handler run on the runtime's stack, as what it takes for its own? */
-static bool takes_our_stack(int sig, const struct rt_action *a) { return a->flags & SA_ONSTACK && !table.seen[sig]; }
-
-/* Signals that are let in late, when the handler of another is about to be called.  libc's request
- * to cancel: its handler may unwind, not through an entry whose pc in a springboard is not shown as
- * the program's yet.  And the runtime's own, which an entry that is moved to an alternate stack has
- * blocked. */
-static uint64_t late_signals(int sig, const struct rt_action *a)
-{
-    uint64_t late = sig != CANCEL_SIGNAL ? 1ull << (CANCEL_SIGNAL - 1) : 0;
-    return a->flags & SA_ONSTACK && sig != RT_SIGNAL ? late | 1ull << (RT_SIGNAL - 1) : late;
-}
+static bool takes_our_stack(int sig, const struct rt_action *a) { return a->flags & SA_ONSTACK && !rt_action_is_seen(sig); }
 
 static uint64_t let_in_late(int sig, const struct rt_action *a, const ucontext_t *uc)
 {
     /* Programs cannot block libc's: if that is blocked below, an entry has done it, which this
      * handler may jump out of. */
     const uint64_t own = 1ull << (RT_SIGNAL - 1), below = *(const uint64_t *)&uc->uc_sigmask & own;
-    uint64_t late = late_signals(sig, a) & ~(a->mask | below);
+    uint64_t late = rt_late_signals(sig, a) & ~(a->mask | below);
     if (late) usf_syscall(__NR_rt_sigprocmask, SIG_UNBLOCK, &late, 0, 8);
     return late;
 }
@@ -513,7 +416,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
 
 static void default_action(int sig, siginfo_t *info)
 {
-    const struct rt_action dfl = {.handler = DFL};
+    const struct rt_action dfl = {.handler = RT_DFL};
     rt_signals_exchange(sig, &dfl, 0);
     /* A fault happens again on return; a signal that was sent must be sent again.  (rt.pid is not
      * known yet while the program starts, and is the parent's after vfork.) */
@@ -532,9 +435,9 @@ bool rt_is_own_signal(const siginfo_t *info)
 static void settle(struct rt_thread *t, const struct rt_action *a, int sig, const siginfo_t *info, const ucontext_t *uc)
 {
     if (!takes_our_stack(sig, a)) rt_stack_enter_program(t, a->flags & SA_ONSTACK, sig, info, uc);
-    if (!blocks_all(sig, a)) return;
+    if (!rt_entry_blocks_all(sig, a)) return;
     uint64_t self = a->flags & SA_NODEFER ? 0 : 1ull << (sig - 1);
-    rt_set_mask(*(const uint64_t *)&uc->uc_sigmask | a->mask | self | late_signals(sig, a));
+    rt_set_mask(*(const uint64_t *)&uc->uc_sigmask | a->mask | self | rt_late_signals(sig, a));
 }
 
 void rt_signal(int sig, siginfo_t *info, void *ctx)
@@ -542,7 +445,7 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
     struct rt_thread *t = &rt_self;
     ucontext_t *uc = ctx;
     bool lost = sig == RT_SIGNAL && has_lost_its_value(info);      /* ours or the program's: both look */
-    if (rt_is_own_signal(info) || (lost && !rt_action_is_handler(&table.act[sig]))) {
+    if (rt_is_own_signal(info) || (lost && !rt_action_is_handler(rt_action_of(sig)))) {
         rt_stack_enter_own(t, sig, info, uc);
         own_signal(t, info, uc);
         return;
@@ -556,7 +459,7 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
         }
     }
     bool fault = RT_SYNCHRONOUS >> (sig - 1) & 1 && info->si_code > 0;
-    if (sig == RT_SETXID_SIGNAL && rt_float_setxid(t, table.act[sig].handler, sig, info, ctx)) return;
+    if (sig == RT_SETXID_SIGNAL && rt_float_setxid(t, rt_action_of(sig)->handler, sig, info, ctx)) return;
     if (USF_UNLIKELY(rt.sched.carriers != 0) && !fault && !usf_gate_vforked && rt_float_forwards(t, sig, info)) {
         t->unseen++;        /* its call goes on */
         return;
@@ -565,168 +468,28 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
         defer(t, sig, info, uc);
         return;
     }
-    struct rt_action a = table.act[sig];
-    if (fault && a.handler == IGN) {        /* a fault cannot be ignored: it would only happen again */
+    struct rt_action a = *rt_action_of(sig);
+    if (fault && a.handler == RT_IGN) {        /* a fault cannot be ignored: it would only happen again */
         default_action(sig, info);
         return;
     }
-    if (a.handler == IGN || (a.handler == DFL && sig == RT_SIGNAL)) {
+    if (a.handler == RT_IGN || (a.handler == RT_DFL && sig == RT_SIGNAL)) {
         t->unseen++;
         return;
     }
-    if (a.handler == DFL) {
+    if (a.handler == RT_DFL) {
         default_action(sig, info);
         return;
     }
     settle(t, &a, sig, info, uc);
     if (lost) own_signal(t, info, uc);
-    if (a.flags & SA_RESETHAND) {
-        table.act[sig].handler = DFL;
-        atomic_fetch_and(&table.handled, ~(1ull << (sig - 1)));
-    }
+    rt_action_is_used(sig);
     run_handler(t, &a, sig, info, ctx);
 }
 
-/* ---- sigaction ------------------------------------------------------------------------------- */
-
-static void install_entry(int sig, const struct rt_action *user)
-{
-    struct rt_action k = *user;
-    /* Handlers on top of the entry may unwind (pthread_cancel): not through a frame that they do
-     * not expect, of a thread that may be in a springboard. */
-    if (!rt_action_is_handler(user)) k = (struct rt_action){.flags = SA_RESTART | SA_ONSTACK, .mask = ~RT_SYNCHRONOUS};
-    else if (blocks_all(sig, user)) k.mask = ~RT_SYNCHRONOUS;
-    else k.mask |= late_signals(sig, user);
-    if (sig == RT_SIGNAL) k.flags |= SA_ONSTACK;
-    if (is_ours(sig)) k.flags &= ~(unsigned long)SA_RESETHAND;      /* one of our own must not use it up */
-    k.handler = rt_signal;
-    k.flags |= SA_SIGINFO;
-    rt_signals_exchange(sig, &k, 0);
-}
-
-static long tell_kernel(int sig, const struct rt_action *want)
-{
-    bool plain = !rt_action_is_handler(want);
-    long r = 0;
-    usf_dassert(sig >= 1 && sig < NSIGNALS && sig != SIGKILL && sig != SIGSTOP);
-    if (!plain) atomic_fetch_or(&table.handled, 1ull << (sig - 1));
-    if (plain && !is_ours(sig)) r = kernel_action(sig, want, 0);
-    else install_entry(sig, want);
-    if (plain && r == 0) atomic_fetch_and(&table.handled, ~(1ull << (sig - 1)));
-    return r;
-}
-
-/* Its actions are its own, the table is its parent's: only what it would not know again is put
- * right. */
-static long sigaction_of_vforked(struct gate_frame *f, int sig)
-{
-    struct rt_action *old = (void *)f->arg[2];
-    long r = rt_pass(f);
-    if (r == 0 && f->arg[1]) rt_self.set_by_child |= 1ull << (sig - 1);
-    if (r == 0 && old && old->handler == rt_signal) *old = table.act[sig];
-    return r;
-}
-
-static long call_sigaction(struct gate_frame *f)
-{
-    int sig = (int)f->arg[0];
-    const struct rt_action *new = (const void *)f->arg[1];
-    struct rt_action *old = (void *)f->arg[2], want, before;
-    struct rt_thread *t = &rt_self;
-    long r;
-
-    if (!table.ready || f->arg[3] != 8 || sig < 1 || sig >= NSIGNALS || sig == SIGKILL || sig == SIGSTOP) return rt_pass(f);
-    if (rt_vforked()) return sigaction_of_vforked(f, sig);
-    if (new && !sync_read_words(&want, new, sizeof want)) return -EFAULT;
-    sched_crit_enter(&t->self);
-    uint32_t free = 0;
-    usf_lock_wanted(USF_RANK_ACTIONS);
-    for (uint32_t i = 0; !atomic_compare_exchange_weak(&table.lock, &free, 1); i++, free = 0) rt_back_off(i);
-    usf_lock_taken(USF_RANK_ACTIONS);
-    if (!table.known[sig]) {
-        kernel_action(sig, 0, &table.act[sig]);
-        table.known[sig] = true;
-    }
-    before = table.before = table.act[sig];
-    r = 0;
-    if (new) {
-        want.mask &= ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
-        atomic_store(&table.changing, sig);
-        table.seen[sig] = is_seen(&want);
-        table.act[sig] = want;      /* before the kernel knows: the entry reads it */
-        r = tell_kernel(sig, &want);
-        if (r) table.act[sig] = before;
-        atomic_store(&table.changing, 0);
-    }
-    usf_lock_released(USF_RANK_ACTIONS);
-    atomic_store(&table.lock, 0);
-    sched_crit_leave(&rt.sched, &t->self);
-    if (r == 0 && old) *old = before;
-    return r;
-}
-
-/* In the child: the thread that held the table does not exist here. */
-void rt_signals_after_fork(void)
-{
-    int sig = atomic_exchange(&table.changing, 0);
-    if (sig) {
-        table.act[sig] = table.before;
-        tell_kernel(sig, &table.before);
-    }
-    atomic_store(&table.lock, 0);
-}
-
-/* exec keeps what is ignored and resets what is handled: ours are handled where the program
- * ignores.  A child of vfork may have given them other actions, which its parent's table does not
- * know. */
-void rt_signals_before_exec(void)
-{
-    uint64_t set = usf_gate_vforked ? rt_self.set_by_child : 0;
-    for (unsigned i = 0; i < NR_OURS; i++)
-        if (table.act[ours[i]].handler == IGN && !(set >> (ours[i] - 1) & 1))
-            kernel_action(ours[i], &table.act[ours[i]], 0);
-}
-
-void rt_signals_after_failed_exec(void)
-{ for (unsigned i = 0; i < NR_OURS; i++) install_entry(ours[i], &table.act[ours[i]]); }
-
 void rt_signals_init(void)
 {
-    for (unsigned i = 0; i < NR_OURS; i++) {
-        kernel_action(ours[i], 0, &table.act[ours[i]]);
-        table.known[ours[i]] = true;
-        install_entry(ours[i], &table.act[ours[i]]);
-    }
-    table.ready = true;
+    rt_actions_init();
     rt.sched.after_crit = after_crit;
     rt.sched.hold = hold;
 }
-
-/* The process has one thread, and all signals are blocked that have a handler. */
-void rt_signals_adopt(void)
-{
-    for (int sig = 1; sig < NSIGNALS; sig++) {
-        struct rt_action *a = &table.act[sig];
-        if (sig == SIGKILL || sig == SIGSTOP || sig == RT_SETXID_SIGNAL) continue;
-        if (!is_ours(sig)) kernel_action(sig, 0, a);
-        table.known[sig] = true;
-        table.seen[sig] = is_seen(a);
-        if (rt_action_is_handler(a)) tell_kernel(sig, a);
-    }
-}
-
-/* Also of actions that the kernel has reset (SA_RESETHAND). */
-unsigned rt_signals_restorers(void *restorer[RT_SIGNALS])
-{
-    unsigned n = 0;
-    for (int sig = 1; sig < NSIGNALS; sig++) {
-        struct rt_action a = {0};
-        if (sig == RT_SETXID_SIGNAL || kernel_action(sig, 0, &a)) continue;
-        for (unsigned i = 0; a.restorer && i < n; i++)
-            if (restorer[i] == a.restorer) a.restorer = 0;
-        if (a.restorer) restorer[n++] = a.restorer;
-    }
-    return n;
-}
-
-void rt_install_signals(void) { usf_gate_handlers[__NR_rt_sigaction] = call_sigaction; }

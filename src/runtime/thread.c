@@ -146,7 +146,7 @@ void rt_attach(struct rt_thread *t)
         rt_stack_take(t);
         if (!t->self.signal_stack) rt_float_stay(t, USF_STAYS_MEMORY);
         rt_begin_attributes(t);
-        sched_await_patch(&rt.sched);   /* who began before that does not know of it */
+        sched_await_patch(&rt.sched);   /* a patcher that began before that does not know of it */
     } else if (r == -ESTALE) {      /* the process was just being taken off: again at the next call, if it is back */
         t->state = rt.on ? RT_NEW : RT_ALONE;
         rt_unpin();

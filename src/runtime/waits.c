@@ -92,7 +92,7 @@ static long call_semtimedop(struct gate_frame *f) { return blocks_for_time(f, 3)
 static long call_clock_nanosleep(struct gate_frame *f)
 { return f->arg[1] & TIMER_ABSTIME ? call_blocks(f) : blocks_for_time(f, 2); }
 
-/* Who waits for our own signal among others must not be given it. */
+/* A thread that waits for our own signal among others must not be given it. */
 static long call_sigtimedwait(struct gate_frame *f)
 {
     struct rt_thread *t = rt_enter();

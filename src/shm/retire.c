@@ -64,7 +64,7 @@ static int settle_locked(int fd, const char *path, bool reuse, struct shm *m)
     if (!shm_path_names(path, st.dev, st.ino)) return -ESTALE;
     if (atomic_load(&h->state) == USF_INST_READY) return 0;
     if (shm_nr_members(h, m->namespace)) {
-        atomic_store(&h->state, USF_INST_READY);    /* who retired it died before it saw them */
+        atomic_store(&h->state, USF_INST_READY);    /* the process that retired it died before it saw them */
         return 0;
     }
     r = os_unlink(path);
@@ -81,7 +81,7 @@ int shm_discard(int fd, const char *path, struct usf_header *h)
     int r = os_flock(fd, LOCK_EX, os_now() + SHM_LOCK_WAIT_NS);
     if (r) return r;
     r = os_fstat(fd, &st);
-    atomic_store(&h->state, USF_INST_RETIRED);      /* for who has opened it before */
+    atomic_store(&h->state, USF_INST_RETIRED);      /* for processes that have opened it before */
     if (!r && shm_path_names(path, st.dev, st.ino)) r = os_unlink(path);
     if (r && r != -ENOENT && !shm_is_condemned(h)) atomic_store(&h->state, USF_INST_READY);
     unlock(fd);

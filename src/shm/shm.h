@@ -65,7 +65,7 @@ struct shm {
     bool snapshot;               /* a private copy (shm_snapshot) */
     char name[USF_NAME_MAX];     /* as it was opened: what the segment says may be changed by others */
     uint64_t dev, ino;           /* the file */
-    uint64_t pidns;              /* of who has opened it (os_pidns) */
+    uint64_t pidns;              /* of the process that has opened it (os_pidns) */
     uint32_t namespace;          /* ours: index in usf_header.namespace */
     int fd;                      /* of the file, if it was to be kept open; else 0 */
     char why[400];               /* after an error: one line for people, says what to do */

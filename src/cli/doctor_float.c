@@ -13,7 +13,8 @@
 
 static const char *const calls[] = {
     "pthread_mutexattr_setprotocol", "pthread_setschedparam", "pthread_setschedprio", "sched_setscheduler", "sched_setparam", "nice",
-    "setfsuid", "setfsgid", "setns", "unshare", "personality", "set_mempolicy", "io_uring_queue_init", "io_uring_queue_init_params",
+    "setpriority", "setfsuid", "setfsgid", "capset", "setns", "unshare", "personality", "set_mempolicy", "signalfd", "close_range",
+    "timer_create", "io_uring_queue_init", "io_uring_queue_init_params",
 };
 
 void doctor_float_machine(void)

@@ -58,7 +58,7 @@ void option_range(const struct cli_command *c, const struct usf_option *o, char 
         snprintf(buf, cap, " (%lu to %lu, default %s)", o->min, o->max, o->def);
     else if (o->type == OPT_LEVEL)
         snprintf(buf, cap, " (-%lu to %lu, default %s)", o->max, o->max, o->def);
-    else if (o->type == OPT_CHOICE || o->type == OPT_SHARE)
+    else if (o->type == OPT_CHOICE || o->type == OPT_SHARE || o->type == OPT_FLOAT)
         snprintf(buf, cap, " (%s, default %s)", o->choices, o->def);
     else if (o->type == OPT_NAME)
         snprintf(buf, cap, " (default: the instance named %s)", o->def);

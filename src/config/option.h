@@ -20,6 +20,7 @@ enum opt_type {
     OPT_PATH,       /* absolute */
     OPT_FILE,       /* also relative to the working directory */
     OPT_SHARE,      /* one of `choices`; `group` also with :GROUP */
+    OPT_FLOAT,      /* one of `choices`; `off` also with :NAME,NAME... of programs */
     OPT_CONTEXTS,   /* contexts.h */
     OPT_REPORT,     /* where a report goes: "off", "on" or "-" (stderr), or a file name */
 };

@@ -27,6 +27,11 @@ struct usf_share_choice {
     char group[64];                     /* name or number, "": the effective group */
 };
 
+struct usf_float_choice {
+    uint32_t on;                        /* 0, 1 */
+    char off_for[256];                  /* names of programs with commas between: off for these; else "" */
+};
+
 struct usf_settings {
     char instance[USF_NAME_MAX];
     struct os_cpuset cpus;              /* empty: all that the process may use */
@@ -42,7 +47,7 @@ struct usf_settings {
     uint64_t monitor_linger_ns;
     uint32_t attach_late;               /* 0, 1 */
     uint32_t thread_cache;              /* 0, 1 */
-    uint32_t floats;                    /* 0, 1 */
+    struct usf_float_choice floats;
     uint32_t without;                   /* enum usf_without */
     uint32_t shared_code;               /* 0, 1 */
     uint32_t keep_env;                  /* 0, 1 */
@@ -59,6 +64,10 @@ struct usf_settings {
     uint32_t pidns;                     /* os_pidns_inode of `usf run`, 0: unknown */
     char tool[256];                     /* path of the usf tool, as in struct usf_header; "": unknown */
 };
+
+/* Is the program in the list?  By its name as `usf ps` shows it, of which the kernel keeps 15
+ * characters. */
+bool float_is_off_for(const struct usf_float_choice *choice, const char *program);
 
 /* Read the settings from the environment, in a program that is about to be scheduled: no libc, no
  * allocation; what is malformed is said once and replaced by the default.  The struct is large:

@@ -65,10 +65,11 @@ const struct usf_option usf_options[] = {
      .help = "when the program's children take part in the instance",
      .more = "'now': when they start. 'late': with their second thread, with a call that asks for it, or after 160 ms of CPU "
              "time (10 ms if they share memory with other processes). That makes short children cheaper."},
-    {.name = "float", .group = OPT_G_WAITING, .env = USF_ENV_FLOAT, .type = OPT_CHOICE, FIELD(floats),
-     .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
+    {.name = "float", .group = OPT_G_WAITING, .env = USF_ENV_FLOAT, .type = OPT_FLOAT, FIELD(floats),
+     .flags = OPT_F_EXPORT, .arg = "on|off|off:NAME,...", .choices = "off|on", .def = "on",
      .help = "switch between waiting threads of a program without the kernel",
-     .more = "A thread that waits leaves its kernel thread to another thread of the program. docs/threads.md lists what a thread keeps of its own."},
+     .more = "A thread that waits leaves its kernel thread to another thread of the program. docs/threads.md lists what a thread keeps of its own. "
+             "'off:java,node': off for the programs that 'usf ps' shows with these names, on for the others."},
     {.name = "without", .group = OPT_G_WAITING, .env = USF_ENV_WITHOUT, .type = OPT_CHOICE, FIELD(without),
      .flags = OPT_F_EXPORT, .arg = "WHAT", .choices = "none|probes|kernel|lend|contend|leases|delay|all", .def = "none",
      .help = "switch a fast path off, to measure what it brings",

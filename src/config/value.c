@@ -207,6 +207,32 @@ static int parse_share(const struct usf_option *o, const char *text, struct usf_
     return -1;
 }
 
+#define COMM_LEN 15u     /* of a kernel thread's name */
+
+static int parse_float(const struct usf_option *o, const char *text, struct usf_float_choice *out, char *why, size_t cap)
+{
+    static const char off[] = "off:";
+    size_t n = sizeof off - 1;
+    out->off_for[0] = 0;
+    if (strncmp(text, off, n) || !text[n]) return parse_choice(o, text, &out->on, why, cap);
+    out->on = 1;
+    if (copy_text(out->off_for, sizeof out->off_for, text + n)) return 0;
+    usf_format(why, cap, "the list of programs is longer than %u characters", (unsigned)sizeof out->off_for - 1);
+    return -1;
+}
+
+bool float_is_off_for(const struct usf_float_choice *choice, const char *program)
+{
+    for (const char *p = choice->off_for; *p; p += *p == ',') {
+        const char *name = p;
+        while (*p && *p != ',') p++;
+        size_t n = (size_t)(p - name);
+        if (n > COMM_LEN) n = COMM_LEN;
+        if (n && !strncmp(name, program, n) && !program[n]) return true;
+    }
+    return false;
+}
+
 int option_parse(const struct usf_option *o, const char *text, struct usf_settings *s, char *why, size_t cap)
 {
     void *field = (char *)s + o->field;
@@ -218,6 +244,7 @@ int option_parse(const struct usf_option *o, const char *text, struct usf_settin
     case OPT_LEVEL: return parse_level(o, text, field, why, cap);
     case OPT_CHOICE: return parse_choice(o, text, field, why, cap);
     case OPT_SHARE: return parse_share(o, text, field, why, cap);
+    case OPT_FLOAT: return parse_float(o, text, field, why, cap);
     case OPT_PATH: return parse_path(text, field, why, cap);
     case OPT_FILE: return parse_file(text, field, why, cap);
     case OPT_CONTEXTS: return parse_contexts(text, field, why, cap);

@@ -340,11 +340,11 @@ static void look_before(void) { before = rt_stays_before(); }
  * good part of their start.  The calling thread is at home, where it has begun. */
 void rt_float_start(struct rt_thread *t)
 {
-    if (!rt.settings.floats || rt.sched.carriers || atomic_exchange(&starts, true)) return;
+    if (!rt.settings.floats.on || rt.sched.carriers || atomic_exchange(&starts, true)) return;
     sched_crit_enter(&t->self);
-    rt.settings.floats = set_up();
-    if (rt.settings.floats) give_rseq_up();
-    if (rt.settings.floats && t->state == RT_ATTACHED && t->self.task != USF_NONE) {
+    rt.settings.floats.on = set_up();
+    if (rt.settings.floats.on) give_rseq_up();
+    if (rt.settings.floats.on && t->state == RT_ATTACHED && t->self.task != USF_NONE) {
         rt_float_begin(t);
         carrier_begin(&rt.sched, &t->self);
         rt_float_attached(t);

@@ -49,7 +49,7 @@ void rt_float_stay(struct rt_thread *t, enum usf_stays why)
 {
     if (t->stays_why) return;
     /* from when it would float (rt_float_attached) */
-    if (!t->self.home && rt.settings.floats && !usf_gate_vforked && rt_has_own_self()) t->stays_why = why;
+    if (!t->self.home && rt.settings.floats.on && !usf_gate_vforked && rt_has_own_self()) t->stays_why = why;
     if (!rt_floats(t)) return;
     rt_float_go_home(t);
     if (!carrier_is_home(&t->self)) return;     /* in a handler: its frame belongs to the carrier */
@@ -65,7 +65,7 @@ void rt_float_hand_on(struct rt_thread *t, uint32_t what)
 {
     if (!what || usf_gate_vforked || !rt_has_own_self()) return;
     if (what & RT_HANDS_ON_STATE) threads_note_call(__NR_unshare, 0, 0);
-    if (rt.settings.floats) atomic_fetch_or(&t->hands_on, what);
+    if (rt.settings.floats.on) atomic_fetch_or(&t->hands_on, what);
 }
 
 /* A call with such an effect.  If the process has one thread, all will have the same; rt_is_alone
@@ -127,7 +127,7 @@ static const struct { uint16_t nr, why, hands_on; } stay[] = {
 #define NR_STAY (sizeof stay / sizeof *stay)
 
 /* A counter of the calling thread that its threads inherit: struct perf_event_attr.inherit. */
-static bool counts_heirs(const struct gate_frame *f)
+static bool counts_inherited(const struct gate_frame *f)
 {
     uint32_t flags;
     return (int32_t)f->arg[1] == 0 && sync_read((const uint32_t *)f->arg[0] + 10, &flags) && flags & 2;
@@ -140,7 +140,7 @@ static bool asks(const struct gate_frame *f)
     case __NR_personality: case __NR_setfsuid: case __NR_setfsgid: return (uint32_t)f->arg[0] == 0xffffffff;
     case __NR_arch_prctl: return f->arg[0] == 0x1003 /* ARCH_GET_FS */ || f->arg[0] == 0x1004 /* ARCH_GET_GS */ || f->arg[0] == 0x1011 /* ARCH_GET_CPUID */;
     case __NR_keyctl: return f->arg[0] != 1 /* KEYCTL_JOIN_SESSION_KEYRING */ && f->arg[0] != 14 /* ..._SET_REQKEY_KEYRING */ && f->arg[0] != 16 /* ..._ASSUME_AUTHORITY */;
-    case __NR_perf_event_open: return !counts_heirs(f);
+    case __NR_perf_event_open: return !counts_inherited(f);
     default: return false;
     }
 }
@@ -395,5 +395,5 @@ static void install(void)
 void rt_float_init(void)
 {
     wrap(__NR_close_range, call_close_range);     /* the thread cache does not see it */
-    if (rt.settings.floats) install();
+    if (rt.settings.floats.on) install();
 }

@@ -64,7 +64,7 @@ static bool open_instance(void)
         return false;
     }
     rt.user = os_geteuid();
-    /* Without a monitor an instance would stay for ever: it is made by who can start one. */
+    /* Without a monitor an instance would stay for ever: only a process that can start one makes it. */
     int r = shm_open_instance(&c, o->tool[0] && !rt_self.self.joining, &rt.shm);       /* a late one makes none: it has lost its own */
     if (r < 0) {
         usf_warn_about(r == -EXDEV ? RT_OTHER_CONTAINER : rt.shm.why, "%s: it runs unscheduled", rt.shm.why);
@@ -132,7 +132,7 @@ static int join_instance(bool new_program)
 
 static void no_cache(const char *why) { usf_say("thread cache off: %s", why); }
 
-/* A thread that is kept: what is remembered of who it was goes. */
+/* A thread that is kept: what is remembered of the one that it was goes. */
 static void fresh_thread(void)
 {
     teams_fresh_thread();
@@ -235,12 +235,20 @@ bool rt_start_late(bool plain, uint64_t below)
     return true;
 }
 
+static void read_settings(char **envp)
+{
+    config_inproc_read(envp, &rt.settings);
+    if (!*rt.settings.floats.off_for) return;
+    usf_syscall(__NR_prctl, 16 /* PR_GET_NAME */, rt.comm);
+    if (float_is_off_for(&rt.settings.floats, rt.comm)) rt.settings.floats.on = 0;
+}
+
 __attribute__((constructor)) static void usf_start(int argc, char **argv, char **envp)
 {
     (void)argc;
     (void)argv;
     rt_warned_init(envp);
-    config_inproc_read(envp, &rt.settings);
+    read_settings(envp);
     usf_verbose = (int)rt.settings.verbose;
     if (is_in_valgrind(envp)) {     /* it executes no code that is patched, and hands on only what it knows of the kernel */
         usf_warn("Valgrind executes this program: it runs unscheduled");

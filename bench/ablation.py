@@ -23,7 +23,7 @@ from usfbench import benches, configs, machine, measure  # noqa: E402
 VARIANTS = {
     "probes": ["--without", "probes"], "kernel": ["--without", "kernel"],
     "lend": ["--without", "lend"], "contend": ["--without", "contend"], "leases": ["--without", "leases"],
-    "delay": ["--without", "delay"], "poll": ["--poll", "0"],
+    "delay": ["--without", "delay"], "hints": ["--without", "hints"], "poll": ["--poll", "0"],
     "cache": ["--thread-cache", "off"], "float": ["--float", "off"], "all": ["--without", "all", "--thread-cache", "off", "--poll", "0"],
 }
 
@@ -60,6 +60,7 @@ def plain_benchmarks(o, tool, s):
         yield f"{library.replace('openblas', 'OpenBLAS')} 8x8", benches.nested_program(o, library, "dgemm", "pthread", 8, 8)
     yield "numpy solve 8", benches.numpy_program(o, "linalg", 8)
     yield "MPICH 4", benches.mpi_program(o, "mpich", 4)
+    yield "OpenMPI, TCP, 4", benches.mpi_program(o, "openmpi-tcp", 4)
     yield "redis 2", benches.redis_io_program(o, 2)
 
 

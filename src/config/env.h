@@ -17,8 +17,8 @@
  *   USF_NO_GANG         on | off
  *   USF_MALLEABLE       auto | on | off
  *   USF_AFFINITY        auto | hint | strict
- *   USF_FLOAT           on | off
- *   USF_WITHOUT         none | probes | kernel | lend | contend | leases | delay | all
+ *   USF_FLOAT           on | off | off:NAME,..., names of programs as `usf ps` shows them
+ *   USF_WITHOUT         none | probes | kernel | lend | contend | leases | delay | hints | all
  *   USF_ATTACH          late | now
  *   USF_THREAD_CACHE    on | off
  *   USF_SHARED_CODE     on | off

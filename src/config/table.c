@@ -71,12 +71,13 @@ const struct usf_option usf_options[] = {
      .more = "A thread that waits leaves its kernel thread to another thread of the program. docs/threads.md lists what a thread keeps of its own. "
              "'off:java,node': off for the programs that 'usf ps' shows with these names, on for the others."},
     {.name = "without", .group = OPT_G_WAITING, .env = USF_ENV_WITHOUT, .type = OPT_CHOICE, FIELD(without),
-     .flags = OPT_F_EXPORT, .arg = "WHAT", .choices = "none|probes|kernel|lend|contend|leases|delay|all", .def = "none",
+     .flags = OPT_F_EXPORT, .arg = "WHAT", .choices = "none|probes|kernel|lend|contend|leases|delay|hints|all", .def = "none",
      .help = "switch a fast path off, to measure what it brings",
      .more = "'probes': look whether another thread's spin loop would end. 'kernel': leave threads that only pass data on to the kernel. "
              "'lend': keep the core in short calls; without, each call gives it up. "
              "'contend': leave cores alone that other programs keep busy. 'leases': yield without the scheduler lock. "
-             "'delay': woken threads go on a little later if others need not wait for them then."},
+             "'delay': woken threads go on a little later if others need not wait for them then. "
+             "'hints': a thread whose calls find nothing, again and again, yields its core."},
     {.name = "thread-cache", .group = OPT_G_WAITING, .env = USF_ENV_THREAD_CACHE, .type = OPT_CHOICE, FIELD(thread_cache),
      .flags = OPT_F_EXPORT, .arg = "on|off", .choices = "off|on", .def = "on",
      .help = "reuse ended threads for later calls of pthread_create"},

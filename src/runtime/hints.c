@@ -24,7 +24,7 @@ bool rt_says_not_yet(long r)
 long rt_not_yet(struct rt_thread *t, long r)
 {
     bool gives_way = sched_core_is_wanted(&rt.sched) || !rt_has_core(t);    /* a kernel-scheduled thread queues for a core */
-    if (!gives_way || t->state != RT_ATTACHED) return r;
+    if (!gives_way || t->state != RT_ATTACHED || rt_is_without(USF_WITHOUT_HINTS)) return r;
     uint64_t now = os_now();
     if (now - t->tried > HINT_SOON_NS || t->releases - t->tried_releases > 1) t->tries = 0;
     t->tries++;

@@ -76,6 +76,7 @@ test: setup-build+test$(if $(filter 1,$(FULL)),+full)
 	@$(MAKE) --no-print-directory SETUP=0 tests
 	@$(WORKLOADS)
 	@$(SETUP_CHECKED)
+	@ninja --quiet -C $(BUILD)-checked product
 	@scripts/run-tests --build $(BUILD) --suite fast --suite slow --suite apps --then $(BUILD)-checked:checked $(if $(LIMIT),--limit $(LIMIT)) $(if $(filter 1,$(FULL)),--suite apps-full --suite long)
 
 check-asserts: setup-build+test

@@ -319,6 +319,10 @@ def pytest_program(o, workers):
     return Program([o.python, os.path.join(WORKLOADS, "py_pytest.py"), "--workers", str(workers), "--seconds", "0"])
 
 
+def mlp_program(o, threads):
+    return Program(["/usr/bin/python3", os.path.join(WORKLOADS, "py_mlp.py"), "--threads", str(threads), "--seconds", str(o.seconds)])
+
+
 def torch_program(o, processes):
     """Debian's PyTorch belongs to Debian's Python."""
     return Program(["/usr/bin/python3", os.path.join(WORKLOADS, "py_torch.py"), "--processes", str(processes), "--seconds", "0"])
@@ -385,6 +389,7 @@ def fits(o):
         programs[f"{library} dgemm 1x{o.cores}"] = nested_program(o, library, "dgemm", "pthread", 1, o.cores)
     programs["numpy matmul, 1 worker"] = numpy_program(o, "matmul", 1)
     programs[f"numpy matmul, {o.cores} workers, limit 1"] = numpy_program(o, "matmul", o.cores, limit=1)
+    programs[f"PyTorch, 12 layers, {o.cores} threads"] = mlp_program(o, o.cores)
     programs[f"mpich, {o.cores} ranks"] = mpi_program(o, "mpich", o.cores)
     cells, grids = [], {}
     for label, program in programs.items():
@@ -401,7 +406,7 @@ BENCHES = {f.__name__: f for f in (nested, pairs, mix, forkjoin, barriers, locks
 
 
 # What the workloads in Python need besides an interpreter.
-NEEDS = {"py_torch.py": "/usr/lib/python3/dist-packages/torch", "redis-io": "redis-benchmark"}
+NEEDS = {"py_mlp.py": "/usr/lib/python3/dist-packages/torch", "py_torch.py": "/usr/lib/python3/dist-packages/torch", "redis-io": "redis-benchmark"}
 
 
 def lacks(o, cell):

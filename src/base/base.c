@@ -183,4 +183,6 @@ void usf_lock_released(enum usf_rank rank)
     usf_assert(usf_lock_is_held(rank));
     held &= ~(1u << rank);
 }
+
+void usf_lock_none_held(void) { held = 0; }
 #endif

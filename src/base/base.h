@@ -34,18 +34,23 @@ extern void (*usf_on_bug)(void);                               /* null: abort (t
 /* The locks of docs/locking.md, in their order.  A thread that holds one takes only later ones.
  * The expensive level keeps a record of what each thread holds, and asserts the order before a
  * thread waits for a lock. */
-enum usf_rank { USF_RANK_CACHE, USF_RANK_ACTIONS, USF_RANK_PATCH, USF_RANK_LIST, USF_RANK_MONITOR, USF_RANK_BUCKET, USF_RANK_BUCKET_2, USF_RANK_SCHED };
+enum usf_rank {
+    USF_RANK_CACHE, USF_RANK_ACTIONS, USF_RANK_PATCH, USF_RANK_LIST, USF_RANK_MONITOR, USF_RANK_BUCKET, USF_RANK_BUCKET_2,
+    USF_RANK_ALARM, USF_RANK_SPARE, USF_RANK_SCHED
+};
 #if USF_ASSERTS >= 2
 void usf_lock_wanted(enum usf_rank rank);       /* before this thread waits for it, */
 void usf_lock_taken(enum usf_rank rank);        /* ... after it has got it, */
 void usf_lock_released(enum usf_rank rank);     /* ... and before another thread may have it */
 bool usf_lock_is_held(enum usf_rank rank);      /* by this thread; also true where that is not known */
+void usf_lock_none_held(void);                  /* This thread's storage had another user, whose record it still has. */
 void usf_lock_unchecked(void);                  /* No checks from now on: kernel threads share a thread's storage, which has the record. */
 #else
 static inline void usf_lock_wanted(enum usf_rank rank) {}
 static inline void usf_lock_taken(enum usf_rank rank) {}
 static inline void usf_lock_released(enum usf_rank rank) {}
 static inline bool usf_lock_is_held(enum usf_rank rank) { return true; }
+static inline void usf_lock_none_held(void) {}
 static inline void usf_lock_unchecked(void) {}
 #endif
 

@@ -12,7 +12,7 @@ static uint32_t find_earliest(struct sched *s, uint64_t *deadline)
 {
     uint32_t hwm = atomic_load(&s->h->task_hwm), found = USF_NONE;
     uint64_t now = os_now(), least = 0;
-    usf_dassert(atomic_load(&s->alarm_lock));
+    usf_xassert(usf_lock_is_held(USF_RANK_ALARM));
     for (uint32_t i = 0; i < hwm; i++) {
         uint64_t d = alarm_deadline(s, i);
         if (!d || !usf_park_is_kept(atomic_load(&sched_thread_of(s, i)->park))) continue;
@@ -26,7 +26,7 @@ static uint32_t find_earliest(struct sched *s, uint64_t *deadline)
 uint64_t alarm_set(struct sched *s, uint32_t number, uint64_t deadline)
 {
     if (!deadline && USF_LIKELY(atomic_load_explicit(&s->alarm_by, memory_order_relaxed) != number + 1)) return 0;
-    carrier_lock(&s->alarm_lock);
+    carrier_lock(&s->alarm_lock, USF_RANK_ALARM);
     uint64_t alarm = atomic_load(&s->alarm);
     if (deadline && (!alarm || deadline < alarm)) {
         atomic_store(&s->alarm_by, number + 1);
@@ -34,7 +34,7 @@ uint64_t alarm_set(struct sched *s, uint32_t number, uint64_t deadline)
     }
     bool mine = atomic_load(&s->alarm_by) == number + 1;
     USF_POINT("alarm.set");
-    carrier_unlock(&s->alarm_lock);
+    carrier_unlock(&s->alarm_lock, USF_RANK_ALARM);
     return mine ? alarm : 0;
 }
 
@@ -55,7 +55,7 @@ void alarm_move(struct sched *s, uint32_t number, bool stays)
     if (USF_LIKELY(atomic_load_explicit(&s->alarm_by, memory_order_relaxed) != number + 1)) return;
     uint32_t next = USF_NONE, by = number;
     uint64_t deadline;
-    carrier_lock(&s->alarm_lock);
+    carrier_lock(&s->alarm_lock, USF_RANK_ALARM);
     if (atomic_load(&s->alarm_by) == number + 1) {
         do {
             atomic_store(&s->alarm, 0);         /* before the deadlines are read: alarm_look */
@@ -66,7 +66,7 @@ void alarm_move(struct sched *s, uint32_t number, bool stays)
             atomic_store(&s->alarm_by, next == USF_NONE ? 0 : by + 1);
         } while (next != USF_NONE && !stays && !have_look(s, by));
     }
-    carrier_unlock(&s->alarm_lock);
+    carrier_unlock(&s->alarm_lock, USF_RANK_ALARM);
     if (next != USF_NONE && by != number) os_futex_wake(&s->threads[by].park, 1);
 }
 

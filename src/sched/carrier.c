@@ -203,22 +203,22 @@ static void switch_from(struct sched *s, struct sched_self *me, struct carrier *
 
 static void add_spare(struct sched *s, uint32_t number)
 {
-    carrier_lock(&s->spare_lock);
+    carrier_lock(&s->spare_lock, USF_RANK_SPARE);
     s->carriers[number].next_spare = s->spares;
     s->spares = number + 1;
-    carrier_unlock(&s->spare_lock);
+    carrier_unlock(&s->spare_lock, USF_RANK_SPARE);
 }
 
 /* carrier + 1 of a spare, which is in the list no more, or 0.  wanted: take this one (carrier + 1);
  * 0: any. */
 static uint32_t take_spare(struct sched *s, uint32_t wanted)
 {
-    carrier_lock(&s->spare_lock);
+    carrier_lock(&s->spare_lock, USF_RANK_SPARE);
     uint32_t *at = &s->spares;
     while (*at && wanted && *at != wanted) at = &s->carriers[*at - 1].next_spare;
     uint32_t spare = *at;
     if (spare) *at = s->carriers[spare - 1].next_spare;
-    carrier_unlock(&s->spare_lock);
+    carrier_unlock(&s->spare_lock, USF_RANK_SPARE);
     return spare;
 }
 
@@ -400,6 +400,7 @@ void carrier_idle(void *arg)
     struct sched *s = k->s;
     uint64_t patience = PARK_FIRST_LOOK_NS;
     uint32_t number = number_of(s, k), pinning = 0;
+    usf_lock_none_held();       /* in a fork's child: the parent's idle loop here may have held one */
     arrive(s, k, k->idle);
     for (;;) {
         if (USF_UNLIKELY(k->left)) {

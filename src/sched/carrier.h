@@ -75,11 +75,17 @@ struct carrier {
 };
 
 /* A lock of carriers' records: the process's threads hold it for some hundred ns. */
-static inline void carrier_lock(_Atomic uint32_t *l)
+static inline void carrier_lock(_Atomic uint32_t *l, enum usf_rank rank)
 {
+    usf_lock_wanted(rank);
     for (uint32_t free = 0; !atomic_compare_exchange_weak(l, &free, 1); free = 0) os_sched_yield();
+    usf_lock_taken(rank);
 }
-static inline void carrier_unlock(_Atomic uint32_t *l) { atomic_store(l, 0); }
+static inline void carrier_unlock(_Atomic uint32_t *l, enum usf_rank rank)
+{
+    usf_lock_released(rank);
+    atomic_store(l, 0);
+}
 
 /* The thread has not left its carrier yet: what that needs is set up.  False: it stays, since there
  * is no memory. */

@@ -25,10 +25,20 @@ int main(void)
     usf_lock_released(USF_RANK_BUCKET);
     usf_lock_wanted(USF_RANK_CACHE);
     CHECK(bugs == 2); /* nothing is held */
+    usf_lock_taken(USF_RANK_BUCKET_2);
+    usf_lock_taken(USF_RANK_ALARM);
+    usf_lock_taken(USF_RANK_SPARE);
+    usf_lock_wanted(USF_RANK_SCHED);
+    CHECK(bugs == 2); /* the locks of carriers come between these */
+    usf_lock_wanted(USF_RANK_ALARM);
+    CHECK(bugs == 3);
+    usf_lock_none_held();
+    usf_lock_wanted(USF_RANK_CACHE);
+    CHECK(bugs == 3 && !usf_lock_is_held(USF_RANK_SPARE));
     usf_lock_released(USF_RANK_CACHE);
-    CHECK(bugs == 3); /* released without being held */
+    CHECK(bugs == 4); /* released without being held */
     usf_lock_unchecked();
     usf_lock_released(USF_RANK_CACHE);
-    CHECK(bugs == 3);
+    CHECK(bugs == 4);
     return 0;
 }

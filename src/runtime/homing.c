@@ -42,6 +42,8 @@ static void go_home(struct rt_thread *t, uint64_t until)
 
 void rt_float_go_home(struct rt_thread *t) { go_home(t, 0); }
 
+/* A kernel thread that executes another thread for so long may do so for ever: this one goes on
+ * elsewhere. */
 #define HOME_WAIT_NS 100000000u
 void rt_float_try_home(struct rt_thread *t) { if (USF_UNLIKELY(!carrier_is_home(&t->self))) go_home(t, os_now() + HOME_WAIT_NS); }
 
@@ -157,11 +159,13 @@ static long call_stays(struct gate_frame *f)
     return r;
 }
 
+/* Looks at whether another thread is at home, and the sleep between two: 0.1 s in all, many times as
+ * long as a thread takes to get there. */
 #define STAY_LOOKS  100u
 #define STAY_NS     1000000u
 
-/* Another thread of the process is to stay on its own kernel thread.  Returns after 0.1 s also if
- * it is not there yet. */
+/* Another thread of the process is to stay on its own kernel thread.  Returns after the last look
+ * also if it is not there yet. */
 static void have_stay(int32_t tid, bool hands_on)
 {
     struct rt_thread *me = &rt_self;

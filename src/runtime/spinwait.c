@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 #include "spin/spin.h"
 
+/* A patch is put off if a thread has not stopped for so long: it has no CPU. */
 #define STOP_WAIT_NS 2000000u
 
 static struct sched_spin spins[USF_MAX_TASKS];
@@ -173,8 +174,9 @@ int rt_apply_learned(void)
 /* ---- a thread that is found busy for long ---------------------------------------------------- */
 
 /* A search in a large function takes a millisecond, and a thread that computes is found busy again
- * and again. */
-#define SEARCH_SHARE 128u   /* after a search that finds nothing, the next one comes when the thread has computed for so many times as long */
+ * and again.  After a search that finds nothing, the next one comes when the thread has computed
+ * for so many times as long. */
+#define SEARCH_SHARE 128u
 
 static bool find(struct rt_thread *t, uintptr_t pc)
 {

@@ -235,7 +235,7 @@ static bool is_empty(const struct os_cpuset *set)
 static void note_at(struct usf_core *c, uint32_t cpu, uint64_t now)
 {
     bool same = atomic_load_explicit(&c->at, memory_order_relaxed) == cpu + 1;
-    if (same && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SPREAD_SEEN_CYCLES / 4) return;
+    if (same && now - atomic_load_explicit(&c->at_when, memory_order_relaxed) < SPREAD_NOTE_CYCLES) return;
     atomic_store_explicit(&c->at, cpu + 1, memory_order_relaxed);
     atomic_store_explicit(&c->at_when, now, memory_order_relaxed);
 }

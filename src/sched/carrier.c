@@ -105,7 +105,6 @@ static void assign(struct sched *s, uint32_t number, struct sched_self *self)
  * long, the thread may have been preempted, or have slept in a system call: the kernel's clock of
  * the carrier is read, and the thread is charged with what that has gone on by, less what others
  * have been charged since the last time. */
-#define CPU_READ_NS 50000u      /* to read the clock then costs 0.5 % */
 
 static uint64_t unread(const struct carrier *k, uint64_t clock)
 {

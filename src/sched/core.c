@@ -391,7 +391,7 @@ bool core_take_provisional(struct sched *s, struct wakes *k)
 
 void core_look_for_provisional(struct sched *s, struct wakes *k)
 {
-    if (s->pol.now - s->h->release_looked >= s->h->lend_ns / 8) core_take_provisional(s, k);
+    if (s->pol.now - s->h->release_looked >= s->h->lend_ns / PROVISIONAL_LOOK_PART) core_take_provisional(s, k);
 }
 
 /* Put the task on the core if it is (still) free. */

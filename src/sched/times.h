@@ -1,9 +1,11 @@
 /* src/sched/times.h - the wait protocol in numbers.  SPDX-License-Identifier: Apache-2.0
  *
  * A thread that waits looks, spins, yields and parks.  Other threads probe its busy-wait.  The
- * monitor preempts a thread that runs.  This header has each time and count of these steps, with
- * its unit and its reason; docs/design.md, sections 3 and 8, has the steps.  The times that users
- * choose (poll_max, lend, progress) are options (src/config/table.c).
+ * monitor preempts a thread that runs.  This header has each time and count of these steps in
+ * src/sched and src/sync, with its unit and its reason; docs/design.md, sections 3 and 8, has the
+ * steps.  Sizes of arrays are beside the arrays (SCHED_SPINNERS_MAX, SCHED_WAKE_BATCH), and times
+ * that src/runtime alone uses are beside its code.  The times that users choose (poll_max, lend,
+ * progress) are options (src/config/table.c).
  *
  * _NS: nanoseconds.  _CYCLES: of the time stamp counter, at the 2 to 4 GHz that CPUs have. */
 #ifndef USF_SCHED_TIMES_H
@@ -104,6 +106,9 @@
 /* A process's threads float once cores have passed between them so often: to prepare takes as long
  * as the kernel needs for a hundred hand-overs, and many programs have few. */
 #define CARRIER_PAYS 16u
+/* After a longer turn a carrier's CPU clock is read, at a cost of 0.5 % then: the thread may have
+ * been preempted meanwhile, or have slept in a system call. */
+#define CPU_READ_NS 50000u
 /* A CPU is contended (contend.c) if the kernel runs a woken thread so late: it takes some 35 us on
  * an idle CPU, and 3 ms on a busy one.  Its core is avoided for CONTENDED_MIN_MS, for twice as long
  * each time in a row, and tried again after CONTENDED_MAX_MS at the latest. */
@@ -148,6 +153,9 @@
  * some 300 us.  Another is believed to be where it began to poll for some 1 ms. */
 #define SPREAD_CYCLES      1000000u
 #define SPREAD_SEEN_CYCLES 3000000u
+/* A thread that stays on its CPU notes that once in so long: others read the note, and it is four
+ * times as new as they ask for. */
+#define SPREAD_NOTE_CYCLES (SPREAD_SEEN_CYCLES / 4)
 
 /* ---- call: system calls that block (call.c, src/runtime/calls.c) ---------------------------- */
 
@@ -185,6 +193,9 @@
 #define PASSES_WAITS    32u
 #define PASSES_IN_A_ROW 16u
 #define PASSES_CPU_NS   300000u
+/* A provisional release may be taken up to a PROVISIONAL_LOOK_PART-th of `lend` late: so seldom the
+ * scheduler looks at the cores of all. */
+#define PROVISIONAL_LOOK_PART 8u
 
 /* ---- the scheduler lock --------------------------------------------------------------------- */
 
@@ -232,6 +243,9 @@
 /* So many looks wake a dispatched thread that sleeps before its core is taken: its waker may have
  * died, or have no CPU. */
 #define WATCH_WAKES    8u
+/* So many looks in a row find a dispatched thread asleep before anything is done: one that is just
+ * being woken is asleep at the first. */
+#define WATCH_ASLEEP   2u
 /* So long without a tick: the monitor that ticks for all has ended. */
 #define WATCH_TICKER_NS 10000000ull
 /* A policy that has left a core free for so long, and for so many looks, although a task may run
@@ -269,5 +283,6 @@
 #define SAMPLE_NS       4000000ull
 #define SAMPLE_MAX_NS   256000000ull
 #define SAMPLE_BACKOFF  6u
+#define SAMPLE_PAUSE_PART 4u             /* the time between looks grows by one part in so many at each that finds nothing */
 
 #endif

@@ -67,7 +67,7 @@ static bool look_at_running(struct sched *s, uint32_t core, uint64_t w, uint64_t
     }
     if (st == 'S' || st == 'D' || st == 'T' || st == 't') {
         uint32_t looks = ++m->asleep[core];
-        if (looks < 2) return false;
+        if (looks < WATCH_ASLEEP) return false;
         /* Parked although it was dispatched: its waker has died, or has had no CPU since.  Or the
          * thread is frozen, and cannot be woken. */
         if (looks < WATCH_WAKES && (st == 'S' || st == 'D') && rouse_parked(s, core_task(w))) return false;
@@ -145,7 +145,7 @@ static void sample_core(struct sched *s, uint64_t now, void (*preempt)(void *, u
     uint32_t proc = s->tasks[core_task(w)].proc;    /* gone, if the thread has ended meanwhile */
     if (proc >= s->h->max_procs) return;
     uint64_t sites = s->procs[proc].spin_sites;
-    uint64_t pause = sites != m->sites ? 0 : m->sample_pause + m->sample_pause / 4;
+    uint64_t pause = sites != m->sites ? 0 : m->sample_pause + m->sample_pause / SAMPLE_PAUSE_PART;
     m->sites = sites;
     m->sampled = now;
     m->sample_pause = pause < SAMPLE_NS ? SAMPLE_NS : pause > SAMPLE_MAX_NS ? SAMPLE_MAX_NS : pause;

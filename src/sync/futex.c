@@ -322,13 +322,16 @@ static int take(struct sync_bucket *b, uintptr_t addr, int n, uint32_t bitset, s
     return got;
 }
 
+/* Tasks that the scheduler is told of by one call; it takes its lock for SCHED_WAKE_BATCH of them. */
+#define WAKE_AT_ONCE 32u
+
 static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
 {
-    uint32_t id[32];
+    uint32_t id[WAKE_AT_ONCE];
     usf_dassert(me->sched->crit);
     for (struct sync_waiter *w = t->head; w;) {
         unsigned n = 0;
-        while (w && n < 32) {
+        while (w && n < WAKE_AT_ONCE) {
             struct sync_waiter *next = w->next;
             if (trace_is_on(y->sched)) trace_own(y->sched, me->sched, 0, TRACE_WOKE, 0, w->task, w->addr);
             if (!w->was_looking) id[n++] = w->task;

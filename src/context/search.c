@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/platform/x86.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,28 +34,12 @@ static int try_file(const char *path, bool any)
     return fd;
 }
 
-/* glibc's own macros: clang's __builtin_cpu_supports knows no levels before version 17. */
-static unsigned hwcaps(const char *names[3])
-{
-    bool v2 = CPU_FEATURE_ACTIVE(CMPXCHG16B) && CPU_FEATURE_ACTIVE(LAHF64_SAHF64) && CPU_FEATURE_ACTIVE(POPCNT) && CPU_FEATURE_ACTIVE(SSE3)
-              && CPU_FEATURE_ACTIVE(SSSE3) && CPU_FEATURE_ACTIVE(SSE4_1) && CPU_FEATURE_ACTIVE(SSE4_2);
-    bool v3 = v2 && CPU_FEATURE_ACTIVE(AVX) && CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) && CPU_FEATURE_ACTIVE(BMI2)
-              && CPU_FEATURE_ACTIVE(F16C) && CPU_FEATURE_ACTIVE(FMA) && CPU_FEATURE_ACTIVE(LZCNT) && CPU_FEATURE_ACTIVE(MOVBE);
-    bool v4 = v3 && CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) && CPU_FEATURE_ACTIVE(AVX512CD)
-              && CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512VL);
-    unsigned n = 0;
-    if (v4) names[n++] = "glibc-hwcaps/x86-64-v4/";
-    if (v3) names[n++] = "glibc-hwcaps/x86-64-v3/";
-    if (v2) names[n++] = "glibc-hwcaps/x86-64-v2/";
-    return n;
-}
-
 static int try_folder(const char *folder, size_t len, const char *name, char path[PATH_MAX])
 {
-    const char *caps[3];
-    unsigned n = hwcaps(caps);
+    const char *versions[SEARCH_VERSIONS];
+    unsigned n = search_versions(versions);
     for (unsigned i = 0; i <= n; i++) {
-        int needed = snprintf(path, PATH_MAX, "%.*s%s%s%s", (int)len, folder, len && folder[len - 1] != '/' ? "/" : "", i < n ? caps[i] : "", name);
+        int needed = snprintf(path, PATH_MAX, "%.*s%s%s%s", (int)len, folder, len && folder[len - 1] != '/' ? "/" : "", i < n ? versions[i] : "", name);
         int fd = needed < PATH_MAX ? try_file(path, false) : -1;
         if (fd >= 0) return fd;
     }
@@ -66,8 +49,8 @@ static int try_folder(const char *folder, size_t len, const char *name, char pat
 /* $ORIGIN, $LIB and $PLATFORM, in braces or not.  0: it is longer than there is room. */
 static size_t expand(const char *text, size_t len, const char *object, char out[PATH_MAX])
 {
-    static const struct { const char *name, *value; } known[] = {{"{ORIGIN}", 0}, {"ORIGIN", 0}, {"{LIB}", "lib/x86_64-linux-gnu"}, {"LIB", "lib/x86_64-linux-gnu"},
-                                                                 {"{PLATFORM}", "x86_64"}, {"PLATFORM", "x86_64"}};
+    static const struct { const char *name, *value; } known[] = {{"{ORIGIN}", 0}, {"ORIGIN", 0}, {"{LIB}", "lib/" ARCH_LIBRARIES}, {"LIB", "lib/" ARCH_LIBRARIES},
+                                                                 {"{PLATFORM}", ARCH_PLATFORM}, {"PLATFORM", ARCH_PLATFORM}};
     const char *slash = object ? strrchr(object, '/') : 0;
     size_t n = 0;
     for (size_t i = 0; i < len; i++) {
@@ -104,7 +87,6 @@ static int try_list(const char *list, const char *separators, const char *object
 /* ---- ld.so.cache --------------------------------------------------------------------------------- */
 struct cache_head { char magic[17], version[3]; uint32_t nr, strings; uint8_t flags, pad[3]; uint32_t extension, unused[3]; };
 struct cache_entry { int32_t flags; uint32_t key, value, osversion; uint64_t hwcap; };
-#define CACHE_X86_64 0x0303     /* libraries for x86-64, of libc 6 */
 
 static int try_cache_entries(const char *at, size_t size, const char *name, char path[PATH_MAX])
 {
@@ -113,7 +95,7 @@ static int try_cache_entries(const char *at, size_t size, const char *name, char
     const struct cache_entry *e = (const void *)(at + sizeof *h);
     if (h->nr > (size - sizeof *h) / sizeof *e || at[size - 1]) return -1;
     for (uint32_t i = 0; i < h->nr; i++) {
-        if (e[i].flags != CACHE_X86_64 || e[i].key >= size || e[i].value >= size || e[i].hwcap) continue;
+        if (e[i].flags != ARCH_CACHE_FLAGS || e[i].key >= size || e[i].value >= size || e[i].hwcap) continue;
         if (strcmp(at + e[i].key, name) != 0) continue;
         int fd = try_file(at + e[i].value, false);
         if (fd < 0) continue;
@@ -141,7 +123,7 @@ static int try_cache(const char *name, char path[PATH_MAX])
 
 int search_open(const struct search_from *from, const char *name, const char *library_path, char path[PATH_MAX])
 {
-    static const char folders[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:/usr/lib64:/lib:/usr/lib";
+    static const char folders[] = "/lib/" ARCH_LIBRARIES ":/usr/lib/" ARCH_LIBRARIES ":/lib64:/usr/lib64:/lib:/usr/lib";
     char full[PATH_MAX];
     int fd = -1;
     if (strchr(name, '/')) {

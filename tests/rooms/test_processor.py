@@ -15,9 +15,10 @@ KNOWLEDGE = {
     # An empty one tells the compiler something, of any processor.
     "an instruction": r'\b(?:__asm__|__asm|asm)\s*(?:volatile\s*)?\((?!\s*"")',
     "a built-in function": r"\b__builtin_ia32_\w+|\b_mm\d*_\w+|\b__rdtscp?\b",
-    "a header": r"\b(?:x86intrin|cpuid|\w*mmintrin|asm/prctl)\.h\b|\barch/x86_64/",
+    "a header": r"\b(?:x86intrin|cpuid|\w*mmintrin|asm/prctl|sys/platform/x86)\.h\b|\barch/x86_64/",
     "the decoder": r"\bZydis",
     "a number of ELF's": r"\bEM_X86_64\b|\bR_X86_64_\w+",
+    "a level of the processor": r"\bx86-64-v\d\b",
 }
 EXCEPTIONS = {
     '__asm__("__restore_rt")': "the name of a symbol",
@@ -76,7 +77,8 @@ class Finds(unittest.TestCase):
     def test_each(self):
         for text in ("uc->uc_mcontext.gregs[0]", "x[REG_RIP]", "f->rdi", "s.call.r10", '__asm__("mov %%fs:0, %0" : "=r"(x));',
                      '__asm__ volatile(\n    "syscall")', "__builtin_ia32_pause();", "#include <cpuid.h>", "#include <immintrin.h>",
-                     '#include "arch/x86_64/cpu.h"', "ZydisDecoder d;", "EM_X86_64", "R_X86_64_RELATIVE", "_mm_getcsr()"):
+                     "#include <sys/platform/x86.h>", "x86-64-v3", '#include "arch/x86_64/cpu.h"',
+                     "ZydisDecoder d;", "EM_X86_64", "R_X86_64_RELATIVE", "_mm_getcsr()"):
             self.assertEqual(len(self.found(text)), 1, text)
         self.assertEqual(self.found("\n\n__builtin_ia32_rdtsc()"), ["src/a/a.c:3: a built-in function: __builtin_ia32_rdtsc"])
         self.assertEqual(self.found("", "sim/switch.S"), ["sim/switch.S: assembly"])

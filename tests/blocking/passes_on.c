@@ -14,9 +14,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../asleep.h"
 
 #define LOOKS  5
 #define ROUNDS 100              /* between two looks */
@@ -83,7 +86,9 @@ static int work(void)
     pthread_t th;
     if (pthread_create(&th, NULL, worker, NULL)) return 1;
     for (bool over = false; !over;) {
-        usleep(1000);           /* it has slept before the next job comes */
+        /* It has done the last job, and sleeps, before the next one comes. */
+        do usleep(100);
+        while (!shared->enough && (shared->rounds < job || !any_sleeps_in(SYS_futex, -1)));
         pthread_mutex_lock(&lock);
         over = shared->enough;
         job = over ? -1 : job + 1;

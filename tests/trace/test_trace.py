@@ -423,7 +423,7 @@ class Trace(Instance):
 
     def monitor_looks_for_recorder(self):
         """It does so in its next look when a second is over; one look may count several times."""
-        time.sleep(1)
+        time.sleep(1)           # no event: an open that finds no file is not seen from outside
         before = self.looks()
         self.wait_for(lambda: self.looks() >= before + 10)
 

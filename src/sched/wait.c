@@ -284,6 +284,7 @@ void sched_preempt(struct sched *s, struct sched_self *me)
 
 void sched_move(struct sched *s, struct sched_self *me)
 {
+    come_back(s, me);
     NO_WAKES(k);
     me->bursts.in_row = 0;
     if (me->task == USF_NONE || !core_enter(s, me)) return;

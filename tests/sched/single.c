@@ -427,8 +427,10 @@ static void *insist_on_first_two(void *arg)
     w.strict = 1;
     sched_change_task(&s, &me, me.task, &w);
     atomic_store(&waiter, me.task);
+    sched_leave_core(&s, &me, false);       /* and is unwound out of the call */
     sched_move(&s, &me);
     CHECK(atomic_load(&s.tasks[me.task].core) < 2);
+    CHECK(me.where == SCHED_USER && !sched_is_provisional(&s.tasks[me.task]));
     sched_detach(&s, &me, false);
     return arg;
 }

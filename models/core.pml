@@ -33,7 +33,7 @@
 
 mtype = { IDLE, RUN, RELEASED };                             /* core */
 mtype = { NONE, PROVISIONAL, TAKEN };                        /* release of a task */
-mtype = { READY, RUNNING, BLOCKED, IN_KERNEL, BY_KERNEL, GONE };        /* task */
+mtype = { NEW, READY, RUNNING, BLOCKED, IN_KERNEL, BY_KERNEL, GONE };        /* task */
 
 mtype cstate = IDLE;         /* the core's word: state and task change together */
 byte ctask = NOBODY;
@@ -42,7 +42,7 @@ mtype release[TASKS] = NONE; /* of the core, to a system call that may block */
 bool idle = true;            /* its bit in the idle mask */
 byte nr_ready = 0;
 bool queued[TASKS];
-mtype state[TASKS] = READY;
+mtype state[TASKS] = NEW;
 bool woken[TASKS];
 bool pending_wake[TASKS];
 byte poller = 0;             /* 0, task + 1, or MAIL + task */
@@ -51,6 +51,12 @@ byte on_core = 0;            /* threads in user code */
 byte alive = TASKS;
 
 #define is_free(s) (s == IDLE || s == RELEASED)
+/* The edges of a task's state (core_edges in core.c) that this model has. */
+#define is_edge(from, to) ((to == READY && (from == NEW || from == RUNNING || from == BLOCKED || from == IN_KERNEL || from == BY_KERNEL)) \
+    || (to == RUNNING && from == READY) || (to == BLOCKED && from == RUNNING) || (to == IN_KERNEL && from == RUNNING) \
+    || (to == BY_KERNEL && from == IN_KERNEL) || (to == GONE && from == RUNNING))
+
+inline go(t, to) { d_step { assert(is_edge(state[t], to)); state[t] = to } }
 
 inline set_word(s, t) {
     d_step {
@@ -108,7 +114,7 @@ inline pick() {
 }
 inline started(t) {
     seen = poller;
-    state[t] = RUNNING;
+    go(t, RUNNING);
     atomic {
         if
         :: seen != 0 && seen < MAIL && poller == seen ->
@@ -127,7 +133,7 @@ inline claim(t) {
           cas_word(RUN, t);
           if
           :: ok ->
-             if :: ws == RELEASED -> assert(state[wt] == RUNNING); state[wt] = IN_KERNEL :: else fi;
+             if :: ws == RELEASED -> assert(state[wt] == RUNNING); go(wt, IN_KERNEL) :: else fi;
              started(t);
              ok = true;
              break
@@ -148,7 +154,7 @@ inline fill() {
     od
 }
 inline place(t) {
-    state[t] = READY;
+    go(t, READY);
     ok = false;
     if :: idle -> claim(t) :: else fi;
     if
@@ -171,7 +177,7 @@ inline take() {                          /* the core, whose word has been loaded
     idle = false;
     cas_word(IDLE, NOBODY);
     if
-    :: ok -> state[wt] = IN_KERNEL; idle = true; fill()
+    :: ok -> go(wt, IN_KERNEL); idle = true; fill()
     :: else -> if :: is_free(cstate) -> idle = true :: else fi
     fi
 }
@@ -217,7 +223,7 @@ inline block(t) {
     :: pending_wake[t] -> pending_wake[t] = false; unlock()
     :: else ->
        assert(state[t] == RUNNING);
-       state[t] = BLOCKED;
+       go(t, BLOCKED);
        pick();
        give(t);
        if :: next == NOBODY -> poller = t + 1; polls = true :: else fi;
@@ -234,7 +240,7 @@ inline yield(t) {
        if
        :: next == NOBODY -> unlock()
        :: else ->
-          state[t] = READY;
+          go(t, READY);
           give(t);
           enqueue(t);
           if :: idle -> fill() :: else fi;
@@ -307,7 +313,7 @@ inline by_kernel(t) {
     lock();
     load_word();
     if :: ws == RELEASED && wt == t -> take() :: else fi;
-    if :: state[t] == IN_KERNEL -> state[t] = BY_KERNEL :: else fi;
+    if :: state[t] == IN_KERNEL -> go(t, BY_KERNEL) :: else fi;
     unlock();
     if
     :: state[t] == BY_KERNEL -> skip;
@@ -352,7 +358,7 @@ proctype thread(byte me) {
     next = NOBODY;
     give(me);
     fill();
-    state[me] = GONE;
+    go(me, GONE);
     atomic { unlock(); alive-- }
 }
 
@@ -376,7 +382,7 @@ active proctype waker() {                /* what the blocked wait for happens, o
        :: state[t] == BLOCKED -> place(t)
 #if TASKS < 3
        :: state[t] == BLOCKED ->         /* as one of several: queued first, then cores are filled */
-          state[t] = READY;
+          go(t, READY);
           enqueue(t);
           if :: idle -> fill() :: else fi
 #endif

@@ -61,7 +61,7 @@ static void come_back(struct rt_thread *t)
     rt_float_was_off();
     atomic_store(&rt.sched.leaving, SCHED_STAYS);
     rt.on = true;
-    t->state = RT_NEW;
+    rt_set_state(t, RT_ANY_STATE & ~(RT_AT(RT_ATTACHING) | RT_AT(RT_ATTACHED)), RT_NEW);
     if (rt_join_instance(false)) rt.on = false;
     sched_crit_leave(&rt.sched, &t->self);
 }

@@ -91,7 +91,7 @@ static void make_idle(struct carrier *k)
     ((void **)(void *)tls)[2] = tls;        /* libc's */
     struct rt_thread *t = (struct rt_thread *)(void *)(tls - rt_tls_self);
     __builtin_memset(t, 0, sizeof *t);
-    t->state = RT_ALONE;
+    rt_set_state(t, RT_AT(RT_NEW), RT_ALONE);
     t->tid = k->tid;
     t->self.task = USF_NONE;
     t->self.crit = 1;

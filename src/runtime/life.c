@@ -51,7 +51,7 @@ static void in_child(struct rt_thread *t)
     atomic_store(&rt.nr_opted_out, 0);
     rt.sched.proc = USF_NONE;
     atomic_store(&rt.sched.following, 0);
-    t->state = RT_NEW;
+    rt_set_state(t, RT_ANY_STATE, RT_NEW);
     t->opted_out = false;
     t->policy_seen = 0;     /* not every policy is inherited */
     t->releases = 0;        /* the kernel counts its sleeps anew */
@@ -70,7 +70,7 @@ static void in_unscheduled_child(void)
 {
     struct rt_thread *t = &rt_self;
     forget_parent(t);
-    if (t->state == RT_ATTACHED) t->state = RT_ALONE;       /* in a process that has left its instance */
+    if (t->state == RT_ATTACHED) rt_set_state(t, RT_AT(RT_ATTACHED), RT_ALONE);       /* in a process that has left its instance */
     rt_late_after_fork();
 }
 

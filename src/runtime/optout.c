@@ -42,7 +42,7 @@ static void begin_opt_out(struct rt_thread *t)
 void rt_stay_opted_out(struct rt_thread *t)
 {
     begin_opt_out(t);
-    t->state = RT_OPTED_OUT;
+    rt_set_state(t, RT_AT(RT_ATTACHING), RT_OPTED_OUT);
     rt_unbind(t);
 }
 
@@ -52,7 +52,7 @@ static void opt_out(struct rt_thread *t)
     sched_crit_enter(&t->self);
     begin_opt_out(t);
     rt_list_remove(t);
-    t->state = RT_OPTED_OUT;
+    rt_set_state(t, RT_AT(RT_ATTACHED), RT_OPTED_OUT);
     sched_detach(&rt.sched, &t->self, false);
     rt_float_is_over(t);
     rt_unbind(t);       /* last: until then it may have been bound */

@@ -160,6 +160,14 @@ static inline void rt_back_off(uint32_t round)
     else os_sleep(50000);
 }
 
+/* The edges are in docs/design.md, section 3.  from: what the state may be now, as RT_AT() bits. */
+#define RT_AT(state) (1u << (state))
+#define RT_ANY_STATE (RT_AT(RT_OPTED_OUT + 1) - 1)
+static inline void rt_set_state(struct rt_thread *t, uint32_t from, uint32_t to)
+{
+    usf_dassert(t->state <= RT_OPTED_OUT && RT_AT(t->state) & from);
+    t->state = to;
+}
 /* Does the calling thread take part in scheduling for certain? */
 static inline bool rt_is_in(void)
 {

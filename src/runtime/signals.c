@@ -373,7 +373,9 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->handlers++;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (t->state != RT_ATTACHED || usf_gate_vforked) {
-        call_handler(a, sig, info, uc);
+        /* The handler may attach the thread.  (A child of vfork uses its parent's record.) */
+        if (!usf_gate_vforked) sched_set_where(&t->self, SCHED_ANYWHERE, SCHED_USER);
+        if (call_handler(a, sig, info, uc) && !usf_gate_vforked) sched_set_where(&t->self, SCHED_AT(SCHED_USER), where);
         return;
     }
     sched_stop_probes(&rt.sched, &t->self);
@@ -388,7 +390,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     else if (where == SCHED_IN_CALL || where == SCHED_RETURNING) returned = sched_interrupt_call(&rt.sched, &t->self);
     interrupted = t->self.interrupted;
     t->self.interrupted = 0;
-    t->self.where = SCHED_USER;
+    sched_set_where(&t->self, SCHED_ANYWHERE, SCHED_USER);
     t->sync.waiter = 0;
     t->sync.handlers = 0;
     let_go(t);
@@ -409,7 +411,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->held = held;             /* if its action is new: those that had one were blocked */
     t->held_mask = held_mask;
     t->self.entering = entering;
-    t->self.where = where;
+    sched_set_where(&t->self, SCHED_AT(SCHED_USER), where);
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
     handler_is_over(t, stays, uc);
 }

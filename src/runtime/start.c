@@ -227,7 +227,7 @@ bool rt_start_late(bool plain, uint64_t below)
 {
     if (plain && !start_anew()) return usf_gate_stats.patched;
     rt_signals_let_end(below);      /* it may have to wait for a core */
-    rt_self.state = RT_NEW;
+    rt_set_state(&rt_self, RT_AT(RT_NEW) | RT_AT(RT_ALONE), RT_NEW);
     bool joined = !join_instance(plain);
     rt_float_returns(&rt_self, below);
     if (joined) begin();

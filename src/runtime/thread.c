@@ -121,10 +121,10 @@ void rt_unpin(void)
 void rt_attach(struct rt_thread *t)
 {
     char name[16] = "";
-    usf_dassert(t == &rt_self && (t->state == RT_NEW || t->state == RT_OPTED_OUT || t->state == RT_ALONE));
+    usf_dassert(t == &rt_self);
     sched_crit_enter(&t->self);
     rt_opt_in(t);
-    t->state = RT_ATTACHING;
+    rt_set_state(t, RT_AT(RT_NEW) | RT_AT(RT_OPTED_OUT) | RT_AT(RT_ALONE), RT_ATTACHING);
     if (!t->self.home) t->tid = os_gettid();        /* else it was attached before, and may not be at home */
     t->self.task = USF_NONE;
     t->sync.sched = &t->self;
@@ -140,7 +140,7 @@ void rt_attach(struct rt_thread *t)
     t->self.stays++;            /* until the others know it */
     int r = sched_attach(&rt.sched, &t->self, os_gettid(), name);
     if (r == 0) {
-        t->state = RT_ATTACHED;
+        rt_set_state(t, RT_AT(RT_ATTACHING), RT_ATTACHED);
         list_add(t);
         rt_float_attached(t);
         rt_stack_take(t);
@@ -148,11 +148,11 @@ void rt_attach(struct rt_thread *t)
         rt_begin_attributes(t);
         sched_await_patch(&rt.sched);   /* a patcher that began before that does not know of it */
     } else if (r == -ESTALE) {      /* the process was just being taken off: again at the next call, if it is back */
-        t->state = rt.on ? RT_NEW : RT_ALONE;
+        rt_set_state(t, RT_AT(RT_ATTACHING), rt.on ? RT_NEW : RT_ALONE);
         rt_unpin();
     } else {
         rt_stay_opted_out(t);
-        t->state = RT_ALONE;
+        rt_set_state(t, RT_AT(RT_OPTED_OUT), RT_ALONE);
         usf_warn_once("no room for another thread in instance '%s': it runs unscheduled", rt.settings.instance);
     }
     t->self.stays--;
@@ -165,7 +165,7 @@ void rt_lost_record(struct rt_thread *t)
 {
     if (t->state != RT_ATTACHED || !sched_has_lost(&rt.sched, &t->self)) return;
     rt_list_remove(t);
-    t->state = rt.on ? RT_NEW : RT_ALONE;
+    rt_set_state(t, RT_AT(RT_ATTACHED), rt.on ? RT_NEW : RT_ALONE);
     if (!rt.on) rt_unpin();
 }
 
@@ -194,7 +194,7 @@ static long call_exit(struct gate_frame *f)
     rt_float_forget(t);         /* no thread finds it in the list any more, and sends it a signal */
     sched_crit_leave(&rt.sched, &t->self);
     rt_stack_give(t);
-    t->state = RT_ALONE;    /* whatever it would be by now */
+    rt_set_state(t, RT_ANY_STATE, RT_ALONE);
     if (rt.on && attached) sched_detach(&rt.sched, &t->self, !rt_float_is_away(t));
     rt_opt_in(t);
     rt_exec_env_drop(&t->exec_env);

@@ -73,7 +73,8 @@ void sched_leave_core(struct sched *s, struct sched_self *me, bool certain)
         sched_begin_release(s, me, atomic_load_explicit(&t->wait_addr, memory_order_relaxed));
         return;
     }
-    me->where = SCHED_IN_CALL;
+    /* IN_CALL: it is back in a call on top of which a handler has run, or was unwound out of one. */
+    sched_set_where(me, SCHED_AT(SCHED_USER) | SCHED_AT(SCHED_IN_CALL), SCHED_IN_CALL);
     if (trace_is_on(s)) me->called = os_cycles();
     if (!sched_is_by_kernel(s, me)) count_burst(me);
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);      /* not before: a handler may have got another */
@@ -177,7 +178,7 @@ static void return_kernel_run(struct sched *s, struct sched_self *me)
 void sched_return_core(struct sched *s, struct sched_self *me)
 {
     struct usf_task *t = own(s, me);
-    __atomic_store_n(&me->where, SCHED_RETURNING, __ATOMIC_RELAXED);
+    sched_set_where(me, SCHED_AT(SCHED_IN_CALL) | SCHED_AT(SCHED_RETURNING), SCHED_RETURNING);
     bool not_taken = end_release(t);
     USF_POINT("sched.release_over");
     if (USF_UNLIKELY(me->called)) trace_call(s, me);
@@ -190,7 +191,8 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     }
     uint32_t core = atomic_load_explicit(&t->core, memory_order_relaxed);
     if (USF_LIKELY(not_taken && take_back(s, me))) {
-        me->where = SCHED_USER;         /* before the look: a patcher stops this thread, or is seen here */
+        /* Before the look: a patcher stops this thread, or is seen here. */
+        sched_set_where(me, SCHED_AT(SCHED_RETURNING), SCHED_USER);
         if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) core_arrive(s, me);
         return;
     }
@@ -201,7 +203,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
     NO_WAKES(k);
     if (!sched_is_by_kernel(s, me)) me->lost++;
     me->bursts.began = os_cycles();
-    if (!core_enter(s, me)) {           /* the process has left its instance: a patcher has to stop the thread from now on */
+    if (!core_enter(s, me)) {   /* the process is off; a handler may have attached the thread anew */
         park_go_on(s, me);
         if (core < s->h->nr_cores) core_idle_set(s, core);  /* a needless bit only causes a look */
         return;
@@ -220,7 +222,7 @@ void sched_return_core(struct sched *s, struct sched_self *me)
         }
     }
     if (ST(state_of(t)) & WITHOUT_CORE) core_place(s, me->task, USF_WHY_RETURN, &k);
-    me->where = SCHED_PARKED;
+    sched_set_where(me, SCHED_AT(SCHED_RETURNING), SCHED_PARKED);
     core_leave(s, me, &k);
     me->interrupted = 0;
     core_wait_turn(s, me);

@@ -321,7 +321,7 @@ enum lease_turn lease_yield(struct sched *s, struct sched_self *me)
     enum lease_turn turn = take_turn(s, me, &next);
     if (turn == LEASE_GAVE) {
         me->unproductive = 0;
-        me->where = SCHED_PARKED;
+        sched_set_where(me, SCHED_AT(SCHED_USER), SCHED_PARKED);
         if (!carrier_claims(s, me, next)) core_wake(s, next, false);
     }
     sched_crit_leave(s, me);

@@ -140,7 +140,7 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     int r = 0;
-    me->where = SCHED_PARKED;
+    usf_dassert(sched_is_at(me, SCHED_AT(SCHED_PARKED)));
     while (!me->interrupted) {
         struct usf_task *t = own(s, me);        /* afresh: a handler may have forked, and this be the child */
         struct usf_thread *thread = own_thread(s, me);
@@ -184,6 +184,7 @@ void sched_await_patch(struct sched *s)
  * `patching`. */
 void park_go_on(struct sched *s, struct sched_self *me)
 {
+    usf_dassert(sched_is_at(me, SCHED_ANYWHERE & ~SCHED_AT(SCHED_IN_CALL)));
     __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_SEQ_CST);
     sched_await_patch(s);
 }

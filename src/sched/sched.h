@@ -89,6 +89,18 @@ struct sched_self {
     _Atomic uint32_t signalled; /* of an idle loop: a signal has come for its thread */
 };
 
+/* The edges of `where` are in docs/design.md, section 3.  Only the thread itself writes the word; a
+ * thread that has to stop the others reads it.  from: what it may be now, as SCHED_AT() bits. */
+#define SCHED_AT(where) (1u << (where))
+#define SCHED_ANYWHERE (SCHED_AT(SCHED_RETURNING + 1) - 1)
+static inline bool sched_is_at(const struct sched_self *me, uint32_t from)
+{ return me->where <= SCHED_RETURNING && SCHED_AT(me->where) & from; }
+static inline void sched_set_where(struct sched_self *me, uint32_t from, uint32_t to)
+{
+    usf_dassert(sched_is_at(me, from));
+    __atomic_store_n(&me->where, to, __ATOMIC_RELAXED);
+}
+
 enum sched_leaving {            /* the process */
     SCHED_STAYS = 0,
     SCHED_LEAVING,              /* is being taken off; its other threads wait for what comes of it */
@@ -436,7 +448,7 @@ static inline void sched_begin_release(struct sched *s, struct sched_self *me, u
     uint64_t release = atomic_load_explicit(&t->release, memory_order_relaxed);
     atomic_store_explicit(&t->wait_kind, USF_WAIT_SYSCALL, memory_order_relaxed);
     atomic_store_explicit(&t->wait_addr, what, memory_order_relaxed);
-    __atomic_store_n(&me->where, SCHED_IN_CALL, __ATOMIC_RELAXED);
+    sched_set_where(me, SCHED_AT(SCHED_USER) | SCHED_AT(SCHED_IN_CALL), SCHED_IN_CALL);     /* IN_CALL: call.c */
     if (USF_UNLIKELY(s->trace != 0)) me->called = os_cycles();
     atomic_store_explicit(&t->release, (release | USF_RELEASE_BITS) + 2, memory_order_release);
     USF_POINT("sched.release");
@@ -458,7 +470,7 @@ static inline bool sched_end_release(struct sched *s, struct sched_self *me)
     /* After the swap: either a patcher sees the release ended, and stops this thread, or this
      * thread sees `patching`. */
     if (USF_UNLIKELY(atomic_load_explicit(&s->patching, memory_order_relaxed))) return false;
-    __atomic_store_n(&me->where, SCHED_USER, __ATOMIC_RELAXED);
+    sched_set_where(me, SCHED_AT(SCHED_IN_CALL), SCHED_USER);
     return true;
 }
 /* Wait while code of this process is being rewritten. */

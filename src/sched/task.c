@@ -379,7 +379,7 @@ static void begin_task(struct sched *s, struct sched_self *me, uint32_t id, stru
     s->ops.task_add(&s->pol, id);
     if (s->kernel) core_set_state(s, id, ST(USF_TASK_NEW), USF_TASK_RUNNING);
     else core_place(s, id, USF_WHY_NEW, k);
-    me->where = SCHED_PARKED;
+    sched_set_where(me, SCHED_AT(SCHED_USER) | SCHED_AT(SCHED_IN_CALL), SCHED_PARKED);  /* IN_CALL: opted out since */
 }
 
 int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char *name)
@@ -407,7 +407,7 @@ int sched_attach(struct sched *s, struct sched_self *me, int32_t tid, const char
     }
     begin_task(s, me, id, &s->threads[number], &k);
     core_leave(s, me, &k);
-    if (s->kernel) me->where = SCHED_USER;
+    if (s->kernel) sched_set_where(me, SCHED_AT(SCHED_PARKED), SCHED_USER);
     else core_wait_turn(s, me);
     sched_crit_leave(s, me);
     return 0;

@@ -49,7 +49,7 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
         bool has = state_of(t) == USF_TASK_RUNNING;     /* else it was kernel-scheduled, or its core was taken unseen */
         atomic_store_explicit(&t->pending_wake, 0, memory_order_relaxed);
         if (!has) core_place(s, me->task, USF_WHY_RETURN, &k);
-        if (!has) me->where = SCHED_PARKED;
+        if (!has) sched_set_where(me, SCHED_AT(SCHED_USER), SCHED_PARKED);
         core_leave(s, me, &k);
         if (!has) core_wait_turn(s, me);
         return 0;
@@ -65,7 +65,7 @@ int sched_block_while(struct sched *s, struct sched_self *me, uint64_t deadline,
         me->poll_core = core + 1;
     }
     me->has_looked = 0;
-    me->where = SCHED_PARKED;
+    sched_set_where(me, SCHED_AT(SCHED_USER), SCHED_PARKED);
     core_leave(s, me, &k);
     USF_POINT("sched.blocked");
 
@@ -194,7 +194,7 @@ static bool give_way(struct sched *s, struct sched_self *me, enum usf_why why)
         pass_on(s, me, core, next, why, &k);
         if (why == USF_WHY_YIELD) lease_make(s, me, core, next);
     }
-    me->where = SCHED_PARKED;
+    sched_set_where(me, SCHED_AT(SCHED_USER), SCHED_PARKED);
     core_leave(s, me, &k);
     core_wait_turn(s, me);
     return true;
@@ -235,7 +235,7 @@ void sched_make_room(struct sched *s, struct sched_self *me)
     if (USF_LIKELY(!carrier_is_wanted(me)) || me->task == USF_NONE) return;
     come_back(s, me);
     me->bursts.in_row = 0;
-    me->where = SCHED_PARKED;
+    sched_set_where(me, SCHED_AT(SCHED_USER), SCHED_PARKED);
     carrier_make_room(s, me);
     core_wait_turn(s, me);      /* what executes it now may be bound to another CPU */
 }
@@ -303,7 +303,7 @@ void sched_move(struct sched *s, struct sched_self *me)
     } else {
         pass_on(s, me, core, core_pick(s, core, CORE_ANY), USF_WHY_RETURN, &k);
     }
-    me->where = SCHED_PARKED;
+    sched_set_where(me, SCHED_AT(SCHED_USER), SCHED_PARKED);
     core_leave(s, me, &k);
     core_wait_turn(s, me);
 }

@@ -375,7 +375,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     if (t->state != RT_ATTACHED || usf_gate_vforked) {
         /* The handler may attach the thread.  (A child of vfork uses its parent's record.) */
         if (!usf_gate_vforked) sched_set_where(&t->self, SCHED_ANYWHERE, SCHED_USER);
-        if (call_handler(a, sig, info, uc) && !usf_gate_vforked) sched_set_where(&t->self, SCHED_AT(SCHED_USER), where);
+        if (call_handler(a, sig, info, uc) && !usf_gate_vforked) sched_set_where(&t->self, SCHED_AT(SCHED_USER) | SCHED_AT(SCHED_IN_CALL), where);
         return;
     }
     sched_stop_probes(&rt.sched, &t->self);
@@ -411,7 +411,7 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->held = held;             /* if its action is new: those that had one were blocked */
     t->held_mask = held_mask;
     t->self.entering = entering;
-    sched_set_where(&t->self, SCHED_AT(SCHED_USER), where);
+    sched_set_where(&t->self, SCHED_AT(SCHED_USER) | SCHED_AT(SCHED_IN_CALL), where);     /* IN_CALL: unwound */
     if (returned) sched_leave_core(&rt.sched, &t->self, certain);
     handler_is_over(t, stays, uc);
 }

@@ -140,7 +140,7 @@ bool park_poll(struct sched *s, struct sched_self *me, uint64_t deadline)
 int core_park(struct sched *s, struct sched_self *me, uint64_t deadline)
 {
     int r = 0;
-    usf_dassert(sched_is_at(me, SCHED_AT(SCHED_PARKED)));
+    sched_set_where(me, SCHED_AT(SCHED_PARKED), SCHED_PARKED);
     while (!me->interrupted) {
         struct usf_task *t = own(s, me);        /* afresh: a handler may have forked, and this be the child */
         struct usf_thread *thread = own_thread(s, me);

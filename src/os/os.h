@@ -181,7 +181,7 @@ int  os_flock(int fd, int kind, uint64_t deadline);
 /* A lock of some bytes that belongs to the open file.  type: F_WRLCK, F_RDLCK, F_UNLCK.  -EAGAIN,
  * -EACCES: others have one. */
 int  os_lock_bytes(int fd, short type, int64_t first, int64_t count);
-bool os_byte_is_written(int fd, int64_t byte);      /* another open file has a write lock there */
+bool os_byte_is_read(int fd, int64_t byte);         /* another open file has a read lock there */
 /* Calls fn with each name but "." and ".."; false from it ends the walk.  0 or -errno. */
 int  os_list_dir(const char *path, bool (*fn)(const char *name, void *arg), void *arg);
 /* Storage behind [off, off+len) of a file whose bytes there were never written: 0 or -ENOSPC,

@@ -97,10 +97,10 @@ int os_lock_bytes(int fd, short type, int64_t first, int64_t count)
     return (int)usf_syscall(__NR_fcntl, fd, F_OFD_SETLK, &l);
 }
 
-bool os_byte_is_written(int fd, int64_t byte)
+bool os_byte_is_read(int fd, int64_t byte)
 {
-    struct flock l = {.l_type = F_RDLCK, .l_whence = 0, .l_start = byte, .l_len = 1};
-    return usf_syscall(__NR_fcntl, fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_WRLCK;
+    struct flock l = {.l_type = F_WRLCK, .l_whence = 0, .l_start = byte, .l_len = 1};
+    return usf_syscall(__NR_fcntl, fd, F_OFD_GETLK, &l) || l.l_type == F_RDLCK;
 }
 
 /* A file system without fallocate (ramfs, 9p) gets zeros written, as posix_fallocate does. */

@@ -99,7 +99,7 @@ static int begin_namespace(int fd, struct usf_header *h, uint64_t ns, uint32_t *
         if (atomic_load(&h->liveness_unknown) >> i & 1) continue;
         int r = os_lock_bytes(fd, F_WRLCK, FIRST_BYTE + i, 1);
         if (r && r != -EAGAIN && r != -EACCES) return r;
-        if (r && os_byte_is_written(fd, FIRST_BYTE + i)) full = -EBUSY;
+        if (r && !os_byte_is_read(fd, FIRST_BYTE + i)) full = -EBUSY;       /* it is written, or free by now */
         if (r) continue;
         if (has_records(h, i)) {
             full = -EBUSY;

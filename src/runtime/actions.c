@@ -73,9 +73,10 @@ bool rt_action_is_seen(int sig) { return table.seen[sig]; }
 
 uint64_t rt_actions_handled(void) { return (atomic_load(&table.handled) | 1ull << (RT_SIGNAL - 1)) & ~RT_SYNCHRONOUS; }
 
-void rt_action_is_used(int sig)
+void rt_action_is_used(int sig, const struct rt_action *a)
 {
-    if (!(table.act[sig].flags & SA_RESETHAND)) return;
+    const struct rt_action *now = &table.act[sig];
+    if (!(a->flags & now->flags & SA_RESETHAND) || a->handler != now->handler) return;
     table.act[sig].handler = RT_DFL;
     atomic_fetch_and(&table.handled, ~(1ull << (sig - 1)));
 }

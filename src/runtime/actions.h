@@ -14,7 +14,8 @@ void rt_actions_init(void);
 const struct rt_action *rt_action_of(int sig);  /* as the program set it */
 bool rt_action_is_seen(int sig);                /* its handler is in code whose system calls the gate sees */
 uint64_t rt_actions_handled(void);              /* the signals that have a handler, and the runtime's own; not RT_SYNCHRONOUS */
-void rt_action_is_used(int sig);                /* the handler is called: SA_RESETHAND ends its action */
+/* The handler of the action is called: SA_RESETHAND ends it, unless there is another by now. */
+void rt_action_is_used(int sig, const struct rt_action *a);
 
 /* Does the entry block all signals until its frame is where it is to be? */
 bool rt_entry_blocks_all(int sig, const struct rt_action *a);

@@ -48,14 +48,16 @@ void rt_stay_opted_out(struct rt_thread *t)
 
 static void opt_out(struct rt_thread *t)
 {
-    rt_float_stay(t, USF_STAYS_SCHEDULING);
+    rt_float_stay(t, USF_STAYS_SCHEDULING);     /* it may wait to get home, and a handler do all this */
     sched_crit_enter(&t->self);
-    begin_opt_out(t);
-    rt_list_remove(t);
-    rt_set_state(t, RT_AT(RT_ATTACHED), RT_OPTED_OUT);
-    sched_detach(&rt.sched, &t->self, false);
-    rt_float_is_over(t);
-    rt_unbind(t);       /* last: until then it may have been bound */
+    if (t->state == RT_ATTACHED) {
+        begin_opt_out(t);
+        rt_list_remove(t);
+        rt_set_state(t, RT_AT(RT_ATTACHED), RT_OPTED_OUT);
+        sched_detach(&rt.sched, &t->self, false);
+        rt_float_is_over(t);
+        rt_unbind(t);   /* last: until then it may have been bound */
+    }
     sched_crit_leave(&rt.sched, &t->self);
 }
 

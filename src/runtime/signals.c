@@ -373,9 +373,10 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     t->handlers++;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (t->state != RT_ATTACHED || usf_gate_vforked) {
-        /* The handler may attach the thread.  (A child of vfork uses its parent's record.) */
-        if (!usf_gate_vforked) sched_set_where(&t->self, SCHED_ANYWHERE, SCHED_USER);
-        if (call_handler(a, sig, info, uc) && !usf_gate_vforked) sched_set_where(&t->self, SCHED_AT(SCHED_USER) | SCHED_AT(SCHED_IN_CALL), where);
+        /* The handler may attach the thread.  (A child of vfork, or a clone, uses its parent's record.) */
+        bool mine = !usf_gate_vforked && rt_has_own_self();
+        if (mine) sched_set_where(&t->self, SCHED_ANYWHERE, SCHED_USER);
+        if (call_handler(a, sig, info, uc) && mine) sched_set_where(&t->self, SCHED_AT(SCHED_USER) | SCHED_AT(SCHED_IN_CALL), where);
         return;
     }
     sched_stop_probes(&rt.sched, &t->self);
@@ -485,7 +486,7 @@ void rt_signal(int sig, siginfo_t *info, void *ctx)
     }
     settle(t, &a, sig, info, uc);
     if (lost) own_signal(t, info, uc);
-    rt_action_is_used(sig);
+    rt_action_is_used(sig, &a);
     run_handler(t, &a, sig, info, ctx);
 }
 

@@ -123,6 +123,10 @@ void rt_attach(struct rt_thread *t)
     char name[16] = "";
     usf_dassert(t == &rt_self);
     sched_crit_enter(&t->self);
+    if (t->state == RT_ATTACHED) {      /* by a handler, since the caller has looked */
+        sched_crit_leave(&rt.sched, &t->self);
+        return;
+    }
     rt_opt_in(t);
     rt_set_state(t, RT_AT(RT_NEW) | RT_AT(RT_OPTED_OUT) | RT_AT(RT_ALONE), RT_ATTACHING);
     if (!t->self.home) t->tid = os_gettid();        /* else it was attached before, and may not be at home */
@@ -163,10 +167,13 @@ void rt_attach(struct rt_thread *t)
 /* A thread of a process that was taken off, at its first call after that. */
 void rt_lost_record(struct rt_thread *t)
 {
-    if (t->state != RT_ATTACHED || !sched_has_lost(&rt.sched, &t->self)) return;
-    rt_list_remove(t);
-    rt_set_state(t, RT_AT(RT_ATTACHED), rt.on ? RT_NEW : RT_ALONE);
-    if (!rt.on) rt_unpin();
+    sched_crit_enter(&t->self);         /* a handler would do the same, and attach the thread anew */
+    if (t->state == RT_ATTACHED && sched_has_lost(&rt.sched, &t->self)) {
+        rt_list_remove(t);
+        rt_set_state(t, RT_AT(RT_ATTACHED), rt.on ? RT_NEW : RT_ALONE);
+        if (!rt.on) rt_unpin();
+    }
+    sched_crit_leave(&rt.sched, &t->self);
 }
 
 struct rt_thread *rt_enter_slow(void)

@@ -51,7 +51,9 @@ static void give_up_record(struct sched *s, struct sched_self *me)
     while (!me->joining && atomic_load(&s->leaving) == SCHED_LEAVING) os_futex_wait(&s->leaving, SCHED_LEAVING, 0);
     /* The runtime attaches anew if we go on at all, and are scheduled then.  A handler may have done
      * so, since the lock was released. */
+    sched_crit_enter(me);
     if (me->joining || is_off(s, me)) me->task = USF_NONE;
+    sched_crit_leave(s, me);
 }
 
 static bool look_is_due(const struct sched *s, uint64_t now)

@@ -45,9 +45,24 @@ const char *option_help(const struct cli_command *c, const struct usf_option *o)
     return has_own_help(c, o) ? c->instance_help : o->help;
 }
 
+/* A long list of choices has blanks, so that it can be broken. */
+static const char *choices_text(const char *choices, char *buf, size_t cap)
+{
+    if (strlen(choices) < 40) return choices;
+    size_t n = 0;
+    for (; *choices && n + 4 < cap; choices++) {
+        bool bar = *choices == '|';
+        if (bar) buf[n++] = ' ';
+        buf[n++] = *choices;
+        if (bar) buf[n++] = ' ';
+    }
+    buf[n] = 0;
+    return buf;
+}
+
 void option_range(const struct cli_command *c, const struct usf_option *o, char *buf, size_t cap)
 {
-    char least[24], most[24];
+    char least[24], most[24], choices[160];
     bool plain_switch = o->type == OPT_CHOICE && o->flags & OPT_F_BARE && !strcmp(o->choices, "off|on");
     buf[0] = 0;
     if (plain_switch || has_own_help(c, o)) return;
@@ -59,7 +74,7 @@ void option_range(const struct cli_command *c, const struct usf_option *o, char 
     else if (o->type == OPT_LEVEL)
         snprintf(buf, cap, " (-%lu to %lu, default %s)", o->max, o->max, o->def);
     else if (o->type == OPT_CHOICE || o->type == OPT_SHARE || o->type == OPT_FLOAT)
-        snprintf(buf, cap, " (%s, default %s)", o->choices, o->def);
+        snprintf(buf, cap, " (%s, default %s)", choices_text(o->choices, choices, sizeof choices), o->def);
     else if (o->type == OPT_NAME)
         snprintf(buf, cap, " (default: the instance named %s)", o->def);
     else if (*o->def && o->type != OPT_REPORT && !(o->flags & OPT_F_COUNT))

@@ -47,8 +47,8 @@ void rt_raise(int sig, const void *info)
 /* The slot is taken.  What is blocked by now stays pending in the kernel.  One of RT_SYNCHRONOUS is
  * not blocked: raised, it would come at once, and so for ever.  It takes the slot, unless the slot
  * has one of the same number: these are one.  If the slot has another of that kind, that one is
- * blocked until the section ends. */
-static void defer_second(struct rt_thread *t, int sig, const siginfo_t *info, ucontext_t *uc)
+ * blocked until the section ends.  (noinline: its siginfo would be in the frame of each handler.) */
+__attribute__((noinline)) static void defer_second(struct rt_thread *t, int sig, const siginfo_t *info, ucontext_t *uc)
 {
     int other = (int)t->deferred;
     uint64_t block = 1ull << (other - 1) & RT_SYNCHRONOUS;
@@ -366,7 +366,8 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
     uint64_t held_mask = t->held_mask;
     bool held = t->held;
     uint32_t where = t->self.where, entering = t->self.entering, certain = t->certain, interrupted;
-    struct sync_self sync = t->sync;
+    /* Not what it remembers of its waits for delay.c: on a small stack each byte counts. */
+    struct { struct sync_waiter *waiter; const uint32_t *handlers; uint32_t seen; } sync = {t->sync.waiter, t->sync.handlers, t->sync.seen};
     int32_t pid = rt.pid;
     bool returned = false;
 
@@ -405,7 +406,9 @@ static void run_handler(struct rt_thread *t, const struct rt_action *a, int sig,
         return;
     }
 
-    t->sync = sync;
+    t->sync.waiter = sync.waiter;
+    t->sync.handlers = sync.handlers;
+    t->sync.seen = sync.seen;
     t->self.interrupted |= interrupted;
     t->restart = (a->flags & SA_RESTART) != 0;
     if (where == SCHED_PARKED && rt.pid != pid) end_parents_wait(t, uc);

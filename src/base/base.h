@@ -43,7 +43,7 @@ void usf_lock_wanted(enum usf_rank rank);       /* before this thread waits for 
 void usf_lock_taken(enum usf_rank rank);        /* ... after it has got it, */
 void usf_lock_released(enum usf_rank rank);     /* ... and before another thread may have it */
 bool usf_lock_is_held(enum usf_rank rank);      /* by this thread; also true where that is not known */
-void usf_lock_none_held(void);                  /* This thread's storage had another user, whose record it still has. */
+void usf_lock_none_held(void);                  /* forget the locks of the thread that used this storage before, as in a fork's child */
 void usf_lock_unchecked(void);                  /* No checks from now on: kernel threads share a thread's storage, which has the record. */
 #else
 static inline void usf_lock_wanted(enum usf_rank rank) {}

@@ -7,7 +7,7 @@
 
 #include "runtime/actions.h"
 
-#define NSIGNALS 65
+#define NSIGNALS (RT_SIGNALS + 1)
 #define CANCEL_SIGNAL 32        /* glibc's SIGCANCEL */
 
 static struct {

@@ -17,7 +17,7 @@ uint64_t rt_actions_handled(void);              /* the signals that have a handl
 /* The handler of the action is called: SA_RESETHAND ends it, unless there is another by now. */
 void rt_action_is_used(int sig, const struct rt_action *a);
 
-/* Does the entry block all signals until its frame is where it is to be? */
+/* Does the handler's entry block all signals until it has moved its frame to the program's stack? */
 bool rt_entry_blocks_all(int sig, const struct rt_action *a);
 /* Signals that are let in late, when the handler of another is about to be called.  libc's request
  * to cancel: its handler may unwind, not through an entry whose pc in a springboard is not shown as

@@ -212,17 +212,19 @@ uint32_t rt_hold_place(int32_t tid)
 #define SET_TRIES 3u
 
 /* Make the call for a thread of this process, and read what the kernel has set: it leaves out CPUs
- * that the thread may not use.  A binder that began before the place was held may be seen in
- * between: if the mask is not what was asked for, once more.  False: it is not known. */
+ * that the thread may not use.  A binder that began before the place was held may set another mask
+ * before it is read.  So the call is made again until the mask is what was asked for, or what it was
+ * the time before.  False: the call has failed, or the mask is not known. */
 static bool set_and_read(struct gate_frame *f, int32_t tid, struct os_cpuset *got, long *r)
 {
-    struct os_cpuset want = {0};
+    struct os_cpuset want = {0}, before = {0};
     size_t size = f->arg[1] < sizeof want ? f->arg[1] & ~7ull : sizeof want;
     sync_read_words(&want, (const void *)f->arg[2], size);
     for (unsigned i = 0; i < SET_TRIES; i++) {
         *r = rt_pass(f);
         if (*r || os_getaffinity(tid, got)) return false;
-        if (!__builtin_memcmp(got, &want, sizeof want)) break;
+        if (!__builtin_memcmp(got, &want, sizeof want) || !__builtin_memcmp(got, &before, sizeof before)) break;
+        before = *got;
     }
     return true;
 }

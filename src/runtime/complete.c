@@ -71,8 +71,8 @@ static uint64_t missing(const struct gate_frame *f, long done)
 }
 
 /* What takes bytes as they come.  No signal cuts a file's write short but one that kills, a limit
- * may, and sends a signal of its own to a thread that goes on; other devices may mean something by each call,
- * and so do pipes of packets. */
+ * may, and sends a signal of its own to a thread that goes on; other devices may mean something by
+ * each call, and so do pipes of packets. */
 static bool takes_bytes(int fd, uint32_t type, uint64_t device)
 {
     struct termios t;
@@ -158,7 +158,8 @@ static bool is_of_connection(long r)
 { return r < 0 && r != -EAGAIN && r != -EINTR && r != -EPIPE && r != -EFAULT && r != -ENOMEM && r != -ENOBUFS; }
 
 /* A call that waits and has sent nothing takes an error from the socket, and one that has sent
- * something leaves it there: so wait outside.  Nor does SIGPIPE come to a thread that has sent something. */
+ * something leaves it there: so wait outside.  Nor does SIGPIPE come to a thread that has sent
+ * something. */
 static long send_tcp(struct rest *s, uint64_t at, uint64_t len)
 {
     uint64_t done = 0;

@@ -71,8 +71,8 @@ static bool never_blocks(const struct gate_frame *f)
 
 enum look { READY, WOULD_SLEEP, MAY_SLEEP, DONE };
 
-/* A thread that polls learns exactly whether it is readable, and whether a pipe is writable; a socket is said
- * not to be long before it is full. */
+/* A thread that polls learns exactly whether it is readable, and whether a pipe is writable; a socket
+ * is said not to be long before it is full. */
 static enum look ask(const struct gate_frame *f, short events)
 {
     if (rt_fd_is_ready((int)f->arg[0], events)) return READY;

@@ -22,7 +22,8 @@
  *   C1  A thread is published (IDLE) when its registers are saved: by what executes next on the
  *       carrier that it has left.  A claimer that does not execute the thread publishes it again.
  *   C2  The thread that makes the word CLAIMED may execute the thread that `owner` names on another
- *       carrier.  It may also make the word GO, so that the carrier itself executes it.  From PINNING, GO and NONE only the carrier itself executes it.
+ *       carrier.  It may also make the word GO.  From PINNING, GO and NONE only the carrier itself
+ *       executes it.
  *   C3  `usf_task.thread` is written before the word becomes IDLE, and the publisher looks at the
  *       task's state after that.  A waker writes the state before it reads `thread`.  So either the
  *       waker finds the right carrier, or the publisher finds the wake-up.

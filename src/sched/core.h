@@ -196,8 +196,8 @@ static inline bool core_any_is_idle(const struct sched *s)
 }
 
 /* lease.c.  Holds the lock: the calling thread has yielded on the core.  `running` has it now:
- * another task, or the thread's own, since no other had use for it.  Lease to the core the tasks that
- * could run there next, if that may be done now. */
+ * another task, or the thread's own, since no other had use for it.  Lease to the core the tasks
+ * that could run there next, if that may be done now. */
 void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t running);
 /* Holds the lock.  End all leases; yields: or that of the own core alone.  Returns one in which a
  * thread gives way just now, and which has not ended. */

@@ -236,8 +236,8 @@ bool lease_mend(struct sched *s, bool all, bool (*is_dead)(void *arg, uint32_t n
 
 /* ---- without the lock -------------------------------------------------------------------------- */
 
-/* The thread has the lease, and runs on the core.  Returns the task that has the core from now on.  The order
- * of the stores is dispatch's (recover.c). */
+/* The thread has the lease, and runs on the core.  Returns the task that has the core from
+ * now on.  The order of the stores is dispatch's (recover.c). */
 static uint32_t hand_over(struct sched *s, struct sched_self *me, uint32_t core, uint64_t now)
 {
     struct usf_core *c = &s->cores[core];

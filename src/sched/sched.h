@@ -2,8 +2,8 @@
  *
  * Everything here works on a mapped instance (struct sched) and is called by threads of
  * participating processes, by the monitor and by the simulator.  Kernel and clock only through
- * src/os, but for carrier.c; nothing above this room is called.  docs/design.md has the state machines,
- * docs/locking.md the order of locks.
+ * src/os, but for carrier.c; nothing above this room is called.  docs/design.md has the state
+ * machines, docs/locking.md the order of locks.
  *
  * The rules that keep it right; S1 and S4 to S6 hold after each release of the scheduler lock:
  *   S1  a task is RUNNING iff exactly one core's word names it (policy `linux`: RUNNING without a

@@ -37,7 +37,7 @@ bool group_is_valid(struct sched *s, uint32_t group)
 }
 #endif
 
-/* ---- all of them, for any thread that looks ------------------------------------------------------------- */
+/* ---- all of them, for any thread that looks ---------------------------------------------------- */
 
 bool sched_is_valid(struct sched *s, char *why, unsigned cap)
 {

@@ -56,8 +56,8 @@ bool shm_path_names(const char *path, uint64_t dev, uint64_t ino);
  * the kernel's. */
 int shm_discard(int fd, const char *path, struct usf_header *h);
 
-/* A file found RETIRED: wait for the process that retires it, then replace or revive it.  0: it is READY;
- * -ESTALE: gone, look again; others as the kernel's.  reuse: revive it also if it cannot be
+/* A file found RETIRED: wait for the process that retires it, then replace or revive it.  0: it is
+ * READY; -ESTALE: gone, look again; others as the kernel's.  reuse: revive it also if it cannot be
  * replaced. */
 int shm_settle_retired(int fd, const char *path, bool reuse, struct shm *m);
 

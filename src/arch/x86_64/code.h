@@ -10,7 +10,7 @@
 #define ARCH_ELF_MACHINE    EM_X86_64
 #define ARCH_NAME           "x86-64"
 #define ARCH_LOADER         "ld-linux-x86-64.so"        /* glibc's dynamic linker is called so, and a version */
-#define ARCH_LIBRARIES      "x86_64-linux-gnu"          /* their folder in /lib and /usr/lib, on Debian and its like */
+#define ARCH_LIBRARIES      "x86_64-linux-gnu"          /* the folder of libraries in /lib and /usr/lib: Debian */
 #define ARCH_PLATFORM       "x86_64"                    /* $PLATFORM of ld.so */
 #define ARCH_CACHE_FLAGS    0x0303                      /* of ld.so.cache: libraries for x86-64, of libc 6 */
 #define ARCH_RELOCATION_IRELATIVE R_X86_64_IRELATIVE

@@ -187,14 +187,6 @@ static inline uint64_t core_look_ns(const struct sched *s, struct usf_core *c)
     return avg <= max ? max : max / LOOK_LESS;
 }
 
-/* IDLE or RELEASED; without the lock a hint. */
-static inline bool core_any_is_idle(const struct sched *s)
-{
-    uint64_t any = 0;
-    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
-    return any != 0;
-}
-
 /* lease.c.  Holds the lock: the calling thread has yielded on the core.  `running` has it now:
  * another task, or the thread's own, since no other had use for it.  Lease to the core the tasks
  * that could run there next, if that may be done now. */

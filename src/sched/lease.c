@@ -57,11 +57,23 @@ static bool is_equal(const struct sched *s, uint32_t a, uint32_t b)
 
 static void step(struct usf_lease *l) { l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1; }
 
+/* Is a core idle that the policy may give to the task?  On a large machine many may be, of other
+ * partitions. */
+static bool could_run_elsewhere(const struct sched *s, uint32_t task)
+{
+    const struct usf_pol_task *t = &s->tasks[task].pol;
+    const uint64_t *cores = s->groups[t->group].pol.cores;
+    uint64_t any = 0;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++)
+        any |= atomic_load(&s->h->idle[w]) & cores[w] & (t->strict ? __atomic_load_n(&t->mask[w], __ATOMIC_RELAXED) : ~0ull);
+    return any != 0;
+}
+
 /* May the task, which the policy would run on the core next, take turns there with `me`? */
 static bool may_be_leased(struct sched *s, uint32_t task, uint32_t core, uint32_t me)
 {
     const struct usf_task *t = &s->tasks[task];
-    return is_equal(s, task, me) && (t->pol.last_core == core || t->pol.affinity == USF_AFFINITY_ANY)
+    return is_equal(s, task, me) && !could_run_elsewhere(s, task) && (t->pol.last_core == core || t->pol.affinity == USF_AFFINITY_ANY)
            && atomic_load_explicit(&t->why, memory_order_relaxed) == USF_WHY_YIELD && atomic_load_explicit(&s->floating[task].self, memory_order_relaxed);
 }
 
@@ -71,7 +83,7 @@ static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
 {
     return s->ops.flags & USF_POLICY_LEASES && s->carriers && !s->no_leases && me->context && !trace_is_on(s)
            && sched_only_own_wait(s, me)
-           && !usf_cores_has(s->h->lock.leases, core) && !core_any_is_idle(s) && sched_is_bound(s);
+           && !usf_cores_has(s->h->lock.leases, core) && !could_run_elsewhere(s, me->task) && sched_is_bound(s);
 }
 
 /* The same number of tasks for each core.  A core that has more leaves the rest to the policy,
@@ -158,7 +170,7 @@ static bool end_one(struct usf_lease *l)
  * yields, and after a yield that found no task. */
 static bool others_keep(struct sched *s, struct sched_self *me, uint32_t core)
 {
-    return core < s->h->nr_cores && state_of(own(s, me)) == USF_TASK_RUNNING && !me->unproductive && !core_any_is_idle(s) && !trace_is_on(s)
+    return core < s->h->nr_cores && state_of(own(s, me)) == USF_TASK_RUNNING && !me->unproductive && !could_run_elsewhere(s, me->task) && !trace_is_on(s)
            && s->policy_gen == atomic_load_explicit(&s->h->policy_gen, memory_order_relaxed) && ++lease_of(s, core)->yields % LEASE_ALL != 0;
 }
 

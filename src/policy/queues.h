@@ -337,8 +337,8 @@ static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
 
 /* ---- yielders -------------------------------------------------------------------------------- */
 
-/* A yielder elsewhere that has waited much longer than `waited` ns, or USF_NONE.  One other core is
- * looked at each time, in turn. */
+/* A yielder elsewhere that has waited much longer than `waited` ns, or one of several at a core,
+ * while none waits here; else USF_NONE.  One other core is looked at each time, in turn. */
 static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited)
 {
     const struct pq_inst *in = pq_inst_of(p);
@@ -349,8 +349,10 @@ static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint6
     usf_cores_remove(others, core);
     uint32_t at = usf_next_core(others, others, (core + 1 + turn) % p->nr_cores);
     if (at == USF_NONE) return USF_NONE;
-    uint32_t task = pq_first(p, &pq_core_of(p, at)->yielded, core);
-    if (task == USF_NONE || pq_waits(p, task) < 2 * waited + PQ_LOOK_WAIT_NS) return USF_NONE;
+    const struct usf_fifo *f = &pq_core_of(p, at)->yielded;
+    uint32_t task = pq_first(p, f, core);
+    bool has_more = !pq_core_of(p, core)->yielded.head && f->len > 1;
+    if (task == USF_NONE || (!has_more && pq_waits(p, task) < 2 * waited + PQ_LOOK_WAIT_NS)) return USF_NONE;
     return task;
 }
 
@@ -424,7 +426,7 @@ static inline bool pq_spun_briefly(struct usf_pol *p, uint32_t core)
 }
 
 /* The running task yields: are there yielders to run instead?  Only those of other cores: leave
- * them there unless they are neglected; a multiple of PQ_LOOK_EVERY makes the look of the pick that
+ * them there unless they are neglected, or several wait at one core; a multiple of PQ_LOOK_EVERY makes the look of the pick that
  * follows due. */
 static inline bool pq_yielder_waits(struct usf_pol *p, uint32_t core)
 {

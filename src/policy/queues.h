@@ -337,13 +337,15 @@ static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
 
 /* ---- yielders -------------------------------------------------------------------------------- */
 
-/* A yielder elsewhere that has waited much longer than `waited` ns, or one of several at a core,
- * while none waits here; else USF_NONE.  One other core is looked at each time, in turn. */
+/* A yielder elsewhere that should rather run here, or USF_NONE.  It has waited much longer than
+ * `waited` ns, or waits with others while none waits here.  One other core is looked at each time,
+ * in turn. */
 static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited)
 {
     const struct pq_inst *in = pq_inst_of(p);
+    const struct pq_core *c = pq_core_of(p, core);
     if (p->nr_cores < 2) return USF_NONE;
-    uint32_t turn = pq_core_of(p, core)->looks / PQ_LOOK_EVERY % (p->nr_cores - 1);
+    uint32_t turn = c->looks / PQ_LOOK_EVERY % (p->nr_cores - 1);
     uint64_t others[USF_CORE_WORDS];
     usf_cores_copy(others, in->yielding);
     usf_cores_remove(others, core);
@@ -351,9 +353,8 @@ static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint6
     if (at == USF_NONE) return USF_NONE;
     const struct usf_fifo *f = &pq_core_of(p, at)->yielded;
     uint32_t task = pq_first(p, f, core);
-    bool has_more = !pq_core_of(p, core)->yielded.head && f->len > 1;
-    if (task == USF_NONE || (!has_more && pq_waits(p, task) < 2 * waited + PQ_LOOK_WAIT_NS)) return USF_NONE;
-    return task;
+    if (task == USF_NONE) return USF_NONE;
+    return (!c->yielded.head && f->len > 1) || pq_waits(p, task) >= 2 * waited + PQ_LOOK_WAIT_NS ? task : USF_NONE;
 }
 
 /* The yielder that this core is to run next, taken out; USF_NONE: none may run here. */
@@ -361,13 +362,11 @@ static inline uint32_t pq_take_yielder(struct usf_pol *p, uint32_t core)
 {
     const struct pq_inst *in = pq_inst_of(p);
     struct pq_core *c = pq_core_of(p, core);
-    uint32_t task = pq_first(p, &c->yielded, core);
-    if (task != USF_NONE) {
-        if (c->looks++ % PQ_LOOK_EVERY == 0) {
-            uint32_t other = pq_look_elsewhere(p, core, pq_waits(p, task));
-            if (other != USF_NONE) task = other;
-        }
-    } else {
+    uint32_t own = pq_first(p, &c->yielded, core), task = USF_NONE;
+    if (c->looks % PQ_LOOK_EVERY == 0) task = pq_look_elsewhere(p, core, own != USF_NONE ? pq_waits(p, own) : 0);
+    if (task == USF_NONE) task = own;
+    if (own != USF_NONE) c->looks++;        /* else it is the look of pq_yielder_waits */
+    if (task == USF_NONE) {
         uint64_t at[USF_CORE_WORDS];
         usf_cores_copy(at, in->yielding);
         for (uint32_t near; task == USF_NONE && (near = pq_nearest(p, at, core)) != USF_NONE; usf_cores_remove(at, near))
@@ -432,8 +431,7 @@ static inline bool pq_yielder_waits(struct usf_pol *p, uint32_t core)
 {
     struct pq_core *c = pq_core_of(p, core);
     if (c->yielded.head) return true;
-    if (++c->looks % PQ_LOOK_EVERY) return false;
-    return pq_look_elsewhere(p, core, 0) != USF_NONE;
+    return ++c->looks % PQ_LOOK_EVERY == 0 && pq_look_elsewhere(p, core, 0) != USF_NONE;
 }
 
 #endif

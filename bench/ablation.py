@@ -36,6 +36,7 @@ def benchmarks(o):
     for threads in ("2", "8"):
         yield f"yield {threads}, one CPU", tool("micro", "--op", "yield", "--threads", threads, "--rounds", "100000"), ["-c", "0"]
     yield "hand-over, one CPU", tool("micro", "--op", "pingpong", "--rounds", "200000"), ["-c", "0"]
+    yield "hand-over by polling, one CPU", tool("micro", "--op", "polled", "--rounds", "200"), ["-c", "0"]
     for name, program in plain_benchmarks(o, tool, s):
         yield name, program, []
 

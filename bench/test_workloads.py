@@ -71,6 +71,7 @@ class Workloads(unittest.TestCase):
         self.good("startup", "3", "true")
         for op in ("getppid", "read", "write", "getrandom", "recv", "pread", "fstat", "pipe", "calls", "pingpong", "yield"):
             self.good("micro", "--op", op, "--rounds", "500")
+        self.good("micro", "--op", "polled", "--rounds", "3")
         if len(os.sched_getaffinity(0)) > 1:
             self.good("micro", "--op", "idlewake", "--pin", "1", "--rounds", "50")
 

@@ -11,7 +11,7 @@
  *
  * A thread that yields waits for another one, so yielders wait per core and come after ready tasks;
  * one that has waited for longer than a bound goes first, but not twice in a row, and now and then
- * a core takes over one that waits much longer elsewhere.
+ * a core takes over one that waits much longer elsewhere, or one of several if it has none.
  *
  * Where a group would borrow the core (usf_borrows), the process's group that owns the core goes
  * before it, and the owner's running task does not give way to it.
@@ -337,15 +337,24 @@ static inline uint32_t pq_take(struct usf_pol *p, uint32_t i, uint32_t core)
 
 /* ---- yielders -------------------------------------------------------------------------------- */
 
+/* Several yielders wait at another core, task is the first of them.  Would it be better off here,
+ * where none waits, and the running task of the same group yields?  Not if it would go home at its
+ * next yield. */
+static inline bool pq_shares(struct usf_pol *p, uint32_t core, const struct usf_fifo *f, uint32_t task)
+{
+    const struct usf_pol_task *t = usf_task(p, task);
+    uint32_t running = usf_core(p, core)->current;
+    return f->len > 1 && !pq_core_of(p, core)->yielded.head && running != USF_NONE && usf_task(p, running)->group == t->group
+           && usf_is_affine(p, t, core) && !usf_borrows(p, t->group, core);
+}
+
 /* A yielder elsewhere that should rather run here, or USF_NONE.  It has waited much longer than
- * `waited` ns, or waits with others while none waits here.  One other core is looked at each time,
- * in turn. */
+ * `waited` ns, or pq_shares.  One other core is looked at each time, in turn. */
 static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint64_t waited)
 {
     const struct pq_inst *in = pq_inst_of(p);
-    const struct pq_core *c = pq_core_of(p, core);
     if (p->nr_cores < 2) return USF_NONE;
-    uint32_t turn = c->looks / PQ_LOOK_EVERY % (p->nr_cores - 1);
+    uint32_t turn = pq_core_of(p, core)->looks / PQ_LOOK_EVERY % (p->nr_cores - 1);
     uint64_t others[USF_CORE_WORDS];
     usf_cores_copy(others, in->yielding);
     usf_cores_remove(others, core);
@@ -354,7 +363,7 @@ static inline uint32_t pq_look_elsewhere(struct usf_pol *p, uint32_t core, uint6
     const struct usf_fifo *f = &pq_core_of(p, at)->yielded;
     uint32_t task = pq_first(p, f, core);
     if (task == USF_NONE) return USF_NONE;
-    return (!c->yielded.head && f->len > 1) || pq_waits(p, task) >= 2 * waited + PQ_LOOK_WAIT_NS ? task : USF_NONE;
+    return pq_shares(p, core, f, task) || pq_waits(p, task) >= 2 * waited + PQ_LOOK_WAIT_NS ? task : USF_NONE;
 }
 
 /* The yielder that this core is to run next, taken out; USF_NONE: none may run here. */
@@ -363,9 +372,10 @@ static inline uint32_t pq_take_yielder(struct usf_pol *p, uint32_t core)
     const struct pq_inst *in = pq_inst_of(p);
     struct pq_core *c = pq_core_of(p, core);
     uint32_t own = pq_first(p, &c->yielded, core), task = USF_NONE;
-    if (c->looks % PQ_LOOK_EVERY == 0) task = pq_look_elsewhere(p, core, own != USF_NONE ? pq_waits(p, own) : 0);
+    bool looks = own != USF_NONE || usf_core(p, core)->current != USF_NONE;     /* an idle core takes the nearest */
+    if (looks && c->looks % PQ_LOOK_EVERY == 0) task = pq_look_elsewhere(p, core, own != USF_NONE ? pq_waits(p, own) : 0);
     if (task == USF_NONE) task = own;
-    if (own != USF_NONE) c->looks++;        /* else it is the look of pq_yielder_waits */
+    if (own != USF_NONE) c->looks++;        /* else pq_yielder_waits has counted */
     if (task == USF_NONE) {
         uint64_t at[USF_CORE_WORDS];
         usf_cores_copy(at, in->yielding);

@@ -57,15 +57,20 @@ static bool is_equal(const struct sched *s, uint32_t a, uint32_t b)
 
 static void step(struct usf_lease *l) { l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1; }
 
-/* Is a core idle that the policy may give to the task?  On a large machine many may be, of other
- * partitions. */
-static bool could_run_elsewhere(const struct sched *s, uint32_t task)
+/* The cores that the policy may give to the task. */
+static void usable(const struct sched *s, uint32_t task, uint64_t cores[USF_CORE_WORDS])
 {
     const struct usf_pol_task *t = &s->tasks[task].pol;
-    const uint64_t *cores = s->groups[t->group].pol.cores;
-    uint64_t any = 0;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++)
-        any |= atomic_load(&s->h->idle[w]) & cores[w] & (t->strict ? __atomic_load_n(&t->mask[w], __ATOMIC_RELAXED) : ~0ull);
+    usf_cores_copy(cores, s->groups[t->group].pol.cores);
+    for (unsigned w = 0; t->strict && w < USF_CORE_WORDS; w++) cores[w] &= __atomic_load_n(&t->mask[w], __ATOMIC_RELAXED);
+}
+
+/* Is one of them idle?  Others may be: of other partitions, on a large machine. */
+static bool could_run_elsewhere(const struct sched *s, uint32_t task)
+{
+    uint64_t cores[USF_CORE_WORDS], any = 0;
+    usable(s, task, cores);
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= atomic_load(&s->h->idle[w]) & cores[w];
     return any != 0;
 }
 
@@ -86,13 +91,15 @@ static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
            && !usf_cores_has(s->h->lock.leases, core) && !could_run_elsewhere(s, me->task) && sched_is_bound(s);
 }
 
-/* The same number of tasks for each core.  A core that has more leaves the rest to the policy,
- * which gives them to cores with fewer: as all of them yield, each task too many costs its core a
- * turn in each round. */
+/* The same number of tasks for each core that this one may use.  A core that has more leaves the
+ * rest to the policy, which gives them to cores with fewer: as all of them yield, each task too
+ * many costs its core a turn in each round. */
 static uint32_t share(const struct sched *s, uint32_t task)
 {
-    uint32_t cores = usf_cores_count(s->groups[s->tasks[task].pol.group].pol.cores);
-    uint32_t n = (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) + cores - 1) / (cores ? cores : 1);
+    uint64_t cores[USF_CORE_WORDS];
+    usable(s, task, cores);
+    uint32_t count = usf_cores_count(cores), each = count ? count : 1;
+    uint32_t n = (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) + each - 1) / each;
     return n < USF_LEASE_TASKS ? n : USF_LEASE_TASKS;
 }
 
@@ -118,7 +125,7 @@ void lease_make(struct sched *s, struct sched_self *me, uint32_t core, uint32_t 
     /* A yielder runs there now, or the policy has found that all others are: none waits that it
      * would choose before them. */
     bool yielders = running == me->task || s->tasks[running].why == USF_WHY_YIELD;
-    if (!yielders || !may_lease(s, me, core) || !is_equal(s, running, me->task)) return;
+    if (!yielders || !may_lease(s, me, core) || !is_equal(s, running, me->task) || could_run_elsewhere(s, running)) return;
     if (l->paused) {
         l->paused--;
         return;

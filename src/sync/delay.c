@@ -12,13 +12,13 @@
  * That is wrong where others wait for the woken thread.  So delays are tried, and judged:
  *
  *   locks   A delay is right if others use the lock meanwhile: its word changes.
- *   others  A delay was right if the waker went on meanwhile, seen by its system calls, and the
- *           thread then finds nothing to do, and waits again at once (a futile wake-up), because
- *           another thread has gone on in its place.  Python's lock of the interpreter is such a
- *           place, a condition variable.  A delay ends when the waker itself begins to wait: it may
- *           wait for this thread.  It may do so in a loop as well, and then makes no calls: the
- *           delay was wrong.  It ends as well when others want the core, if they are not of the
- *           group or yielding to them has not helped.
+ *   others  A delay was right if the waker went on meanwhile, and the thread then finds nothing to
+ *           do, and waits again at once (a futile wake-up), because another thread has gone on in
+ *           its place.  Python's lock of the interpreter is such a place, a condition variable.
+ *           That the waker goes on is seen by those of its system calls that release the core
+ *           provisionally.  If it makes none, it may wait for this thread in a loop.  A delay ends
+ *           when the waker itself begins to wait.  It ends as well when others want the core, if
+ *           they are not of the group or yielding to them has not helped.
  *
  * The times and counts are in sched/times.h. */
 #include "sched/times.h"
@@ -126,21 +126,17 @@ void sync_delay_after(struct sync *y, struct sync_self *me, const uint32_t *addr
         return;
     }
     if (!w || w->by == USF_NONE) return;
-    const _Atomic uint64_t *releases = &y->sched->tasks[w->by].release;       /* it counts the waker's calls */
     uint64_t start = os_cycles(), delay = (uint64_t)FUTILE_DELAY_CYCLES << o->doubled, release = 0, since = start;
-    uint64_t calls = atomic_load_explicit(releases, memory_order_relaxed) & ~(uint64_t)USF_RELEASE_BITS;
     bool yields = o->doubled;       /* an earlier wake-up of this thread was futile */
     unsigned i = 0;
-    bool cut = false;
     for (; os_cycles() - start < delay; i++) {
         bool wanted = sched_core_is_wanted(y->sched), others = wanted && yields && sched_only_own_wait(y->sched, me->sched);
-        if ((cut = wanted && !others)) break;
+        if (wanted && !others) break;
         if (others) yields = sched_yield_core(y->sched, me->sched, false);
         if ((others || i % LOOK_ROUNDS == 0) && !goes_on(y, w, &release, &since, os_cycles())) return judge(o, false);
         os_pause();
     }
     o->left = os_cycles();
-    bool went_on = (atomic_load_explicit(releases, memory_order_relaxed) & ~(uint64_t)USF_RELEASE_BITS) != calls;
-    if (went_on) o->delayed = i;        /* 0: there was no delay to judge */
-    else if (!cut) judge(o, false);
+    if (sync_calls(y, w->by) != w->by_calls) o->delayed = i;        /* 0: there was no delay to judge */
+    else if (o->left - start >= FUTILE_DELAY_CYCLES) judge(o, false);
 }

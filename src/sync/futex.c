@@ -338,6 +338,7 @@ static void wake_taken(struct sync *y, struct sync_self *me, struct taken *t)
             usf_dassert(w->state == SYNC_WAKING && w->task < USF_MAX_TASKS);
             w->by = me->sched->task;
             w->by_waits = w->by != USF_NONE ? sync_waits(y, w->by) : 0;
+            w->by_calls = w->by != USF_NONE ? sync_calls(y, w->by) : 0;
             atomic_store_explicit(&w->state, SYNC_WOKEN, memory_order_release);     /* the entry is no longer ours */
             w = next;
         }

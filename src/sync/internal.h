@@ -6,6 +6,9 @@
 
 /* How often the task's thread has begun to wait. */
 static inline uint16_t sync_waits(const struct sync *y, uint32_t task) { return atomic_load_explicit(&y->sched->tasks[task].waits, memory_order_relaxed); }
+/* Changes with each call of the task's thread that releases its core provisionally. */
+static inline uint64_t sync_calls(const struct sync *y, uint32_t task)
+{ return atomic_load_explicit(&y->sched->tasks[task].release, memory_order_relaxed) & ~(uint64_t)USF_RELEASE_BITS; }
 
 /* delay.c.  A wait at addr that began at `began` (cycles) is over.  The thread goes on when this
  * returns. */

@@ -31,6 +31,7 @@ struct sync_waiter {
     bool was_looking;               /* it was LOOKING when the waker took it */
     uint32_t by;                    /* its waker's task, and usf_task.waits of that; set before WOKEN */
     uint16_t by_waits;
+    uint64_t by_calls;              /* ... and the count of its calls (sync_calls) */
     _Atomic uint32_t state;
 };
 struct sync_bucket {

@@ -22,6 +22,7 @@ static uint64_t read_cycles(void)
     if (readings == suspended_at) cycles = 0;
     word ^= 1;                                  /* others use the lock */
     if (waker_makes_calls) tasks[0].release += USF_RELEASE_BITS + 1;
+    else tasks[0].release ^= USF_RELEASE_PROVISIONAL;      /* one call begins and ends: that is none after the wake-up */
     return cycles += STEP;
 }
 
@@ -55,8 +56,8 @@ static void after_wake(void)
     CHECK(suspended_at || (me.others.delayed && readings > PLACES));
 }
 
-/* A waker that makes no calls may wait for the woken thread, in a loop: delays end soon, though that
- * thread waits again at once, as after a futile wake-up. */
+/* A waker that makes no calls may wait for the woken thread, in a loop: delays end soon, though
+ * that thread waits again at once, as after a futile wake-up. */
 static void waker_loops(bool calls)
 {
     struct sync_waiter w = {.by = 0};
@@ -65,6 +66,7 @@ static void waker_loops(bool calls)
     unsigned delays = 0;
     for (int i = 0; i < 100; i++) {
         begin(0);
+        w.by_calls = sync_calls(&y, 0);
         sync_delay_after(&y, &me, &word, me.others.delayed ? me.others.left : cycles, &w);
         delays += readings > PLACES;
     }

@@ -159,8 +159,8 @@ static int revive(const char *exe, const char *instance)
     return r ? r : monitor_await_revival(0);
 }
 
-/* Each has a name of its own: the shell of an earlier one may not have opened its script yet, and would open this one, which
- * then cannot be leased. */
+/* Each has a name of its own: the shell of an earlier one may not have opened its script yet, and
+ * would open this one, which then cannot be leased. */
 static void make_program(char *path, size_t cap, const char *text)
 {
     static unsigned made;

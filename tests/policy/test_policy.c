@@ -149,6 +149,28 @@ static void neglected_yielder_is_taken_over(const struct usf_policy_ops *ops)
     machine_free(&m);
 }
 
+/* Three yield to each other on core 0 each microsecond, so that none waits for long, and one on core 1. */
+static void one_of_several_yielders_is_taken_over(const struct usf_policy_ops *ops)
+{
+    static struct machine m;
+    machine_init(&m, ops, 1, 2, 1, 1);
+    const uint64_t all[USF_CORE_WORDS] = {3};
+    const char *why = 0;
+    machine_add_group(&m, 0, all);
+    for (uint32_t i = 0; i < 4; i++) machine_add_task(&m, i, 0), machine_wake(&m, i, USF_WHY_NEW);
+    machine_switch(&m, 0, READY, USF_WHY_YIELD);
+    machine_switch(&m, 0, READY, USF_WHY_YIELD);
+    uint32_t alone = m.core[1].task, task = USF_NONE, rounds = 0;
+    while (task == USF_NONE && rounds++ < 1000) {
+        m.pol.now += 1000;
+        machine_switch(&m, 0, READY, USF_WHY_YIELD);
+        if (m.ops.yield(&m.pol, 1, alone)) task = policy_pick(&m.pol, &m.ops, 1, &why);
+    }
+    CHECK(&m, !why && rounds < 100 && task != alone && m.task[task].doing == READY);
+    policy_enqueue(&m.pol, &m.ops, task, USF_WHY_YIELD);
+    machine_free(&m);
+}
+
 /* A pair wakes each other on core 0, where a yielder waits; core 1 looks at it again and again and puts it back, as one does that does
  * not fetch yielders from afar.  It has waited all the time. */
 static void passed_over_yielder_has_waited(const struct usf_policy_ops *ops)
@@ -263,6 +285,7 @@ int main(int argc, char **argv)
     if (is_coop) {
         two_processes_take_turns(ops);
         neglected_yielder_is_taken_over(ops);
+        one_of_several_yielders_is_taken_over(ops);
         passed_over_yielder_has_waited(ops);
         yielders_starve_nobody(ops, 1);
         yielders_starve_nobody(ops, 50);

@@ -17,6 +17,7 @@
 
 #define REQUEST_PERMISSION 0x1023       /* arch_prctl */
 #define TILE_DATA 18
+#define BIT_AMX_TILE (1u << 24)         /* of EDX of CPUID 7; gcc and clang name it differently */
 #define TARGET __attribute__((target("amx-tile")))
 enum { THREADS = 12, ROUNDS = 300, TILES = 8, ROWS = 16, ROW = 64 };
 
@@ -141,7 +142,7 @@ static void *worker(void *arg)
 int main(void)
 {
     unsigned a, b, c, d;
-    bool has_tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & bit_AMX_TILE;
+    bool has_tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & BIT_AMX_TILE;
     if (!has_tiles || (syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) && errno != ENOSPC)) {
         printf("no processor with AMX, or no kernel that permits its use: %s\n", has_tiles ? strerror(errno) : "no tiles");
         return 77;

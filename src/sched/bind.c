@@ -76,10 +76,7 @@ static uint32_t wanted(struct sched *s, const struct usf_task *t, uint32_t core)
 bool bind_is_better_idle(struct sched *s, uint32_t task, uint32_t core)
 {
     const struct usf_task *t = &s->tasks[task];
-    uint64_t any = 0;
-    if (!has_mask(t) || has(t->pol.mask, core)) return false;
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= t->pol.mask[w] & atomic_load(&s->h->idle[w]) & s->groups[t->pol.group].pol.cores[w];
-    return any != 0;
+    return has_mask(t) && !has(t->pol.mask, core) && core_has_idle(s, task, t->pol.mask);
 }
 
 /* Where the group's threads may be.  A quota, which counts CPUs, leaves it to the kernel which. */

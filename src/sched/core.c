@@ -209,17 +209,9 @@ void core_idle_set(struct sched *s, uint32_t core)
 void core_idle_clear(struct sched *s, uint32_t core)
 { atomic_fetch_and(&s->h->idle[core / 64], ~(1ull << (core % 64))); }
 
-static bool any_is_idle(const struct sched *s)
-{
-    uint64_t any = 0;
-    for (unsigned i = 0; i < USF_CORE_WORDS; i++) any |= atomic_load(&s->h->idle[i]);
-    return any != 0;
-}
-
 static bool idle_mask(struct sched *s, const struct usf_pol_group *g, bool anywhere, uint64_t out[USF_CORE_WORDS])
 {
     uint64_t any = 0;
-    if (!any_is_idle(s)) return false;     /* most often, on a large machine with enough to do */
     for (unsigned i = 0; i < USF_CORE_WORDS; i++)
         any |= out[i] = atomic_load(&s->h->idle[i]) & g->cores[i];
     return any && (!anywhere || contend_avoid(s, g->cores, out));

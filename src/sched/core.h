@@ -187,6 +187,16 @@ static inline uint64_t core_look_ns(const struct sched *s, struct usf_core *c)
     return avg <= max ? max : max / LOOK_LESS;
 }
 
+/* Is a core idle that the task's group may use, of `within` if that is not null?  On a large machine
+ * others may be, of other partitions.  Holds the lock. */
+static inline bool core_has_idle(const struct sched *s, uint32_t task, const uint64_t *within)
+{
+    const uint64_t *cores = s->groups[s->tasks[task].pol.group].pol.cores;
+    uint64_t any = 0;
+    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= atomic_load(&s->h->idle[w]) & cores[w] & (within ? within[w] : ~0ull);
+    return any != 0;
+}
+
 /* lease.c.  Holds the lock: the calling thread has yielded on the core.  `running` has it now:
  * another task, or the thread's own, since no other had use for it.  Lease to the core the tasks
  * that could run there next, if that may be done now. */

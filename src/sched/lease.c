@@ -57,21 +57,11 @@ static bool is_equal(const struct sched *s, uint32_t a, uint32_t b)
 
 static void step(struct usf_lease *l) { l->next = l->next + 1 == l->nr_tasks ? 0 : l->next + 1; }
 
-/* The cores that the policy may give to the task. */
-static void usable(const struct sched *s, uint32_t task, uint64_t cores[USF_CORE_WORDS])
-{
-    const struct usf_pol_task *t = &s->tasks[task].pol;
-    usf_cores_copy(cores, s->groups[t->group].pol.cores);
-    for (unsigned w = 0; t->strict && w < USF_CORE_WORDS; w++) cores[w] &= __atomic_load_n(&t->mask[w], __ATOMIC_RELAXED);
-}
-
-/* Is one of them idle?  Others may be: of other partitions, on a large machine. */
+/* Is a core idle that the policy may give to the task? */
 static bool could_run_elsewhere(const struct sched *s, uint32_t task)
 {
-    uint64_t cores[USF_CORE_WORDS], any = 0;
-    usable(s, task, cores);
-    for (unsigned w = 0; w < USF_CORE_WORDS; w++) any |= atomic_load(&s->h->idle[w]) & cores[w];
-    return any != 0;
+    const struct usf_pol_task *t = &s->tasks[task].pol;
+    return core_has_idle(s, task, t->strict ? t->mask : 0);
 }
 
 /* May the task, which the policy would run on the core next, take turns there with `me`? */
@@ -96,9 +86,9 @@ static bool may_lease(struct sched *s, struct sched_self *me, uint32_t core)
  * many costs its core a turn in each round. */
 static uint32_t share(const struct sched *s, uint32_t task)
 {
-    uint64_t cores[USF_CORE_WORDS];
-    usable(s, task, cores);
-    uint32_t count = usf_cores_count(cores), each = count ? count : 1;
+    const struct usf_pol_task *t = &s->tasks[task].pol;
+    const uint64_t *cores = s->groups[t->group].pol.cores;
+    uint32_t count = usf_cores_common(cores, t->strict ? t->mask : cores), each = count ? count : 1;
     uint32_t n = (atomic_load_explicit(&s->h->nr_ready, memory_order_relaxed) + each - 1) / each;
     return n < USF_LEASE_TASKS ? n : USF_LEASE_TASKS;
 }
